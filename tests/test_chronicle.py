@@ -8,7 +8,6 @@ import pytest
 
 from scstream import Product, ScStream
 from scstream.chronicle import QUANTILES, Chronicle, ChronicleError, Moment, Score
-from scstream.chronicle.lines import to_short
 from scstream.chronicle.outline import Learned
 from scstream.datasets import gaussian_stream
 from scstream.groups.lasting import Lasting
@@ -89,13 +88,6 @@ def test_projection_is_that_of_the_first_batch(followed):
     assert chronicle.projection == Projection.from_model(first)
 
 
-def test_given_projection_is_kept():
-    view = Projection.onto_columns(3, (2, 1))
-    chronicle, _, model = follow(2, chronicle=Chronicle(projection=view))
-    assert chronicle.projection is view
-    np.testing.assert_array_equal(chronicle[-1].places, [c.mean[[2, 1]] for c in model.clusters_])
-
-
 def test_events_and_speeds_are_those_of_the_model(followed):
     chronicle, _, model = followed
     drift = {e.cluster: e.speed for e in model.events_ if e.kind == "drift"}
@@ -171,12 +163,6 @@ def test_memory_does_not_grow_with_the_stream():
     assert grown < 100 * 3000  # a hundred small moments, and not three thousand
 
 
-@pytest.mark.parametrize("options", [{"limit": 3}, {"event_limit": 1}])
-def test_limits_too_small_are_refused(options):
-    with pytest.raises(ValueError, match="must be at least"):
-        Chronicle(**options)
-
-
 # -- families -------------------------------------------------------------------------------------
 
 
@@ -217,13 +203,6 @@ def test_columns_have_names_if_they_are_given():
     chronicle.observe(model)
     assert chronicle.columns == ["rain", "wind", "sun"]
     assert not any("column" in label for label in chronicle.projection.labels)
-
-
-def test_means_of_many_columns_are_kept_only_as_drawn():
-    X = np.random.default_rng(0).normal(size=(60, 40))
-    noted = Chronicle().observe(ScStream("diagonal", random_state=0).partial_fit(X))
-    assert noted.means is None
-    assert noted.places.shape == (noted.n_clusters, 2)
 
 
 # -- files ----------------------------------------------------------------------------------------
@@ -272,12 +251,6 @@ def test_reading_on_continues_the_chronicle(followed, tmp_path):
     assert json.loads(chronicle.text(moment))["places"] == json.loads(lines[-1])["places"]
 
 
-def test_reading_thins_out_too(followed, tmp_path):
-    path = tmp_path / "run.jsonl"
-    path.write_text(followed[1])
-    assert len(Chronicle.read(path, limit=4)) <= 4
-
-
 HEAD = '{"chronicle":1,"columns":[],"projection":null}\n'
 GOOD = '{"batch":0,"time":0,"n_points":1,"ids":[0],"weights":[1],"counts":[1],"born":[0]}\n'
 
@@ -306,12 +279,6 @@ def test_files_that_are_no_chronicle_are_refused(tmp_path, text, message):
         Chronicle.read(path)
 
 
-def test_good_lines_of_these_tests_are_good(tmp_path):
-    path = tmp_path / "run.jsonl"
-    path.write_text(HEAD + GOOD)
-    assert len(Chronicle.read(path)) == 1
-
-
 def test_batches_that_are_only_counted_are_part_of_the_next_moment():
     model, chronicle, whole = ScStream(random_state=0), Chronicle(limit=8), Chronicle(limit=8)
     shown = []
@@ -333,17 +300,6 @@ def test_batches_that_are_only_counted_are_part_of_the_next_moment():
     assert (batches[0], batches[-1]) == (0, 60)
     first = len(shown[0].ids) and shown[0].n_points
     assert all(moment.n_points == 3 * first for moment in shown[1:])
-
-
-def test_short_numbers_are_those_of_the_digits():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=3000) * 10.0 ** rng.integers(-12, 18, size=3000)
-    found = to_short(x)
-    np.testing.assert_allclose(found, [float(f"{v:.7g}") for v in x], rtol=2e-7)
-    assert max(len(repr(v).replace("-", "").replace(".", "").strip("0")) for v in found) <= 13
-    assert all(float(f"{v:.7g}") == v for v in found)
-    odd = np.array([0.0, -0.0, np.nan, np.inf, 1e-300, 1e300])
-    assert to_short(odd) == [0.0, 0.0, None, None, 1e-300, 1e300]
 
 
 def test_what_happens_to_groups_is_noted_where_clusters_stay_as_they_are():

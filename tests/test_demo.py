@@ -1,12 +1,9 @@
 """The demonstration: it runs, tells the truth, and writes its picture."""
 
-import io
 import sys
-import time
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from scstream import demo
 from scstream.datasets import Batch, GaussianMixture
@@ -28,14 +25,6 @@ def test_demo_runs_prints_the_table_and_writes_the_picture(tmp_path, capsys):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_same_seed_same_table(capsys):
-    tables = []
-    for _ in range(2):
-        demo.main([*SMALL, "--no-picture"])
-        tables.append(capsys.readouterr().out.partition("The last batch")[2])
-    assert tables[0] == tables[1] != ""
-
-
 def test_without_matplotlib_it_names_the_extra_before_it_starts(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert demo.main(SMALL) == 1
@@ -43,13 +32,6 @@ def test_without_matplotlib_it_names_the_extra_before_it_starts(monkeypatch, cap
     assert captured.out == ""
     assert "scstream[plot]" in captured.err
     assert "--no-picture" in captured.err
-
-
-@pytest.mark.parametrize("option", ["--batches=1", "--batch-size=0", "--clusters=two"])
-def test_impossible_sizes_are_refused(option, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        demo.main([option])
-    assert "is not a whole number of at least" in capsys.readouterr().err
 
 
 def test_matches_count_what_is_held_and_what_is_pure():
@@ -73,31 +55,3 @@ def test_matches_count_what_is_held_and_what_is_pure():
     assert (second.held, second.purity) == (0.5, 0.5)
     lines = demo.format_matches([first, second]).splitlines()
     assert len({len(line.rstrip()) for line in lines[1:]}) == 1, "columns are not aligned"
-
-
-def test_progress_rewrites_one_line_on_a_terminal():
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    out = Terminal()
-    progress = demo._Progress(20, out)
-    progress.begin()
-    time.sleep(0.6)  # a bar appears after half a second
-    for number in range(2, 21):
-        progress.show(number, 1e6, 5, 0.9)
-    progress.end()
-    assert "\n" not in out.getvalue()
-    assert "batch  2/20" in out.getvalue()
-    assert out.getvalue().endswith("\r\x1b[K")  # nothing is left
-
-
-def test_progress_writes_a_few_lines_elsewhere():
-    out = io.StringIO()
-    progress = demo._Progress(1000, out)
-    progress.begin()
-    for number in range(2, 1001):
-        progress.show(number, 1e6, 5, 0.9)
-    progress.end()
-    assert "\r" not in out.getvalue()
-    assert len(out.getvalue().splitlines()) == 11

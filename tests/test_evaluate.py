@@ -29,14 +29,6 @@ class Recorder:
         return self
 
 
-class TimedRecorder(Recorder):
-    """The same, but wants the time."""
-
-    def partial_fit(self, X: np.ndarray, *, time: float | None = None) -> "TimedRecorder":
-        self.calls.append(("time", time))
-        return self
-
-
 @pytest.fixture
 def stream():
     return gaussian_stream(n_batches=6, batch_size=200, n_clusters=5, random_state=3)
@@ -91,23 +83,6 @@ def test_oracle_is_scored_where_there_is_one(stream) -> None:
         np.testing.assert_array_equal(without.ari, result.ari)
 
 
-def test_a_model_that_is_the_oracle_has_relative_ari_one(stream) -> None:
-    class Oracle(Recorder):
-        def predict(self, X: np.ndarray) -> np.ndarray:
-            return next(batch.oracle for batch in stream if np.array_equal(batch.X, X))
-
-    assert prequential(Oracle(), stream).relative_ari == pytest.approx(1.0)
-
-
-def test_time_is_given_to_models_that_take_it(stream) -> None:
-    untimed, timed, bare = Recorder(), TimedRecorder(), TimedRecorder()
-    prequential(untimed, stream)
-    prequential(timed, [(batch.X, batch.y, 10.0 + batch.time) for batch in stream])
-    prequential(bare, [(batch.X, batch.y) for batch in stream])
-    assert [value for name, value in timed.calls if name == "time"] == [10.0 + b for b in range(6)]
-    assert [value for name, value in bare.calls if name == "time"] == [None] * 6
-
-
 def test_only_the_chosen_classes_are_scored() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-20, 20, (3, 100, 2))
@@ -121,49 +96,6 @@ def test_only_the_chosen_classes_are_scored() -> None:
     np.testing.assert_array_equal(result.n_true, [2])
     assert result.contingency.n_points == (y[1] >= 0).sum()
     assert [name for name, _ in model.calls].count("partial_fit") == 3
-
-
-def test_progress_is_told_of_each_scored_batch(stream) -> None:
-    heard: list[tuple[int, dict[str, float]]] = []
-    result = prequential(
-        Recorder(), stream, progress=lambda batch, scores: heard.append((batch, scores))
-    )
-    assert [batch for batch, _ in heard] == [1, 2, 3, 4, 5]
-    np.testing.assert_array_equal([scores["ari"] for _, scores in heard], result.ari)
-
-
-def test_times_are_those_of_the_model(stream) -> None:
-    result = prequential(Recorder(), stream)
-    assert result.seconds_predict.shape == result.seconds_update.shape == (5,)
-    assert (result.seconds_predict > 0).all()
-    assert (result.seconds_update > 0).all()
-    assert result.seconds_first > 0
-
-
-def test_table_has_a_row_a_batch_and_the_means(stream) -> None:
-    result = prequential(Recorder(), stream)
-    lines = result.table().splitlines()
-    assert len(lines) == 2 + 5 + 1
-    assert len({line.count("|") for line in lines}) == 1
-    assert lines[0].startswith("| batch | ari | nmi | purity | f | n_clusters | n_true |")
-    assert lines[-1].startswith(f"| mean | {result.ari.mean():.3g} |")
-    assert [line.split("|")[1].strip() for line in result.table(every=2).splitlines()[2:]] == [
-        "1",
-        "3",
-        "5",
-        "mean",
-    ]
-    with pytest.raises(ValueError, match="every must be at least 1, got 0"):
-        result.table(every=0)
-
-
-@pytest.mark.parametrize("n_batches", [0, 1])
-def test_a_stream_too_short_to_score_gives_no_scores(stream, n_batches: int) -> None:
-    result = prequential(Recorder(), stream[:n_batches])
-    assert result.ari.shape == (0,)
-    assert np.isnan(result.mean()["ari"])
-    assert np.isnan(result.relative_ari)
-    assert result.table().count("\n") == 2
 
 
 def test_any_scikit_learn_clusterer_can_be_evaluated() -> None:
@@ -198,18 +130,3 @@ def test_clusters_that_are_parts_of_classes_are_scored_joined():
     assert apart.mean()["ari"] < 0.5
     assert joined.mean()["ari"] == 1.0
     assert joined.n_clusters.tolist() == [4]
-
-
-def test_seconds_are_told_by_the_clock():
-    ticks = iter(range(100))
-
-    class Quick:
-        def predict(self, X):
-            return np.zeros(len(X), dtype=int)
-
-        def partial_fit(self, X):
-            return self
-
-    result = prequential(Quick(), [(np.zeros((2, 1)), [0, 1])] * 3, clock=lambda: next(ticks))
-    assert result.seconds_first == 1
-    assert result.seconds_update.tolist() == [1, 1]

@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from streams import CORNERS, blob_stream, blobs, counts, snapshot
 
-from scstream import Product, ScStream
+from scstream import ScStream
 from scstream.events import KINDS, Event
 
 FAST = {"random_state": 0, "max_sweeps": 5}
@@ -52,22 +51,6 @@ def test_every_kind_happens_and_fits_the_history(busy) -> None:
         assert tuple((e.cluster, e.other) for e in by_kind["merge"]) == record.merges
 
 
-def test_births_and_deaths_alone_tell_which_clusters_there_are(busy) -> None:
-    model, told = busy
-    living: set[int] = set()
-    for batch in told:
-        was = set(living)
-        for event in batch:
-            if event.kind in ("birth", "return"):
-                assert event.cluster not in living
-                living.add(event.cluster)
-            elif event.kind == "death":
-                living.remove(event.cluster)
-        drifting = [event.cluster for event in batch if event.kind == "drift"]
-        assert sorted(drifting) == sorted(living & was)
-    assert living == {cluster.id for cluster in model.clusters_}
-
-
 def test_births_and_deaths_say_where_from_and_where_to(busy) -> None:
     pairs = set()
     for batch in busy[1]:
@@ -92,22 +75,7 @@ def test_events_are_plain_json(busy) -> None:
             assert list(plain)[:4] == ["kind", "batch", "time", "cluster"]
 
 
-def test_an_event_as_a_dict() -> None:
-    assert Event("split", 3, 2.5, 1, 4).to_dict() == {
-        "kind": "split", "batch": 3, "time": 2.5, "cluster": 1, "other": 4,
-    }  # fmt: skip
-    assert Event("drift", 3, 2.5, 1, None, 0.5, {0: 1.0}).to_dict() == {
-        "kind": "drift", "batch": 3, "time": 2.5, "cluster": 1, "speed": 0.5,
-        "velocity": {"0": 1.0},
-    }  # fmt: skip
-
-
 # -- drift --------------------------------------------------------------------------------------
-
-
-def test_a_first_batch_has_births_and_no_drift() -> None:
-    model = ScStream(**FAST).fit(blobs(90, 0)[0])
-    assert [event.kind for event in model.events_] == ["birth"] * 3
 
 
 @pytest.mark.parametrize("family", ["gaussian", "diagonal", "spherical"])
@@ -151,12 +119,6 @@ def moved(family, make, **options) -> list[Event]:
 
 def poisson(b, place):
     return np.random.default_rng(b).poisson(4.0 + 3.0 * place, (400, 2))
-
-
-def test_counts_move_in_deviations_of_counts() -> None:
-    (event,) = moved("poisson", poisson)
-    rate = 4.0 + np.array(list(event.velocity.values()))
-    assert event.speed == pytest.approx(np.sqrt(((rate - 4.0) ** 2 / rate).sum()), rel=0.1)
 
 
 def bernoulli(b, place):
@@ -253,57 +215,6 @@ def test_every_family_tells_how_fast_it_moves(family, make, in_data) -> None:
     assert (gone[0].velocity is not None) == in_data
 
 
-def test_the_blocks_of_a_product_add_up() -> None:
-    family = Product({"gaussian": ["x"], "poisson": ["n"], "categorical": ["tree"]})
-
-    def table(b, place, x=1.0, n=1.0, tree=1.0):
-        rng = np.random.default_rng(b)
-        return pd.DataFrame(
-            {
-                "x": rng.normal(3.0 * place * x, size=400),
-                "tree": words(b, place * tree)[:, 0],
-                "left out": "?",
-                "n": poisson(b, place * n)[:, 0],
-            }
-        )
-
-    options = {"max_clusters": 1}
-    (all_three,) = moved(family, table, **options)
-    assert list(all_three.velocity) == ["x", "n"]
-    assert all_three.velocity["x"] > 1.0
-    (only_words,) = moved(family, lambda b, p: table(b, p, x=0.0, n=0.0), **options)
-    assert only_words.speed < all_three.speed
-    assert abs(only_words.velocity["x"]) < 0.3
-
-
-def test_more_than_a_hundred_columns_have_a_speed_and_no_velocity() -> None:
-    for d, some in ((100, True), (101, False)):
-        model = ScStream("poisson", max_clusters=1, **FAST)
-        for b in range(2):
-            model.partial_fit(np.random.default_rng(b).poisson(4.0, (40, d)))
-        (event,) = of_kind(model, "drift")
-        assert event.speed > 0.0
-        assert (event.velocity is not None) == some
-
-
-def test_wide_clusters_have_no_drift() -> None:
-    for d, some in ((4095, True), (4096, False)):  # statistics, and their count
-        model = ScStream("multinomial", max_clusters=1, **FAST)
-        for b in range(3):
-            rates = np.roll(np.linspace(0.0, 1.0, d), b * d // 2)
-            model.partial_fit(np.random.default_rng(b).poisson(rates, (25, d)))
-        assert bool(of_kind(model, "drift")) == some
-
-
-def test_a_family_that_tells_no_location_tells_no_drift() -> None:
-    from problems import PlainPoisson
-
-    model = ScStream(PlainPoisson(), **FAST)
-    for b in range(2):
-        model.partial_fit(poisson(b, 0.0)[:, :1])
-    assert of_kind(model, "drift") == []
-
-
 def test_events_are_worked_out_only_when_asked_for(monkeypatch) -> None:
     def refuse(*args):
         raise AssertionError("nobody asked")
@@ -314,14 +225,6 @@ def test_events_are_worked_out_only_when_asked_for(monkeypatch) -> None:
         model.partial_fit(X).predict(X)
     with pytest.raises(AssertionError, match="nobody asked"):
         _ = model.events_
-
-
-def test_asking_changes_nothing() -> None:
-    one, two = (ScStream(**FAST) for _ in range(2))
-    for X, _ in blob_stream(3, 60):
-        one.partial_fit(X), two.partial_fit(X)
-        assert one.events_ == one.events_
-    assert snapshot(one) == snapshot(two)
 
 
 # -- telling ------------------------------------------------------------------------------------
@@ -339,13 +242,6 @@ def test_the_callback_is_told_every_event_once_the_batch_is_learned() -> None:
     assert len(told) > 3
     model.fit(blobs(90, 9)[0])
     assert [event.kind for event, _ in told[len(expected) :]] == ["birth"] * model.n_clusters_
-
-
-def test_a_callback_changes_nothing_of_the_stream() -> None:
-    one, two = ScStream(**FAST), ScStream(on_event=lambda event: None, **FAST)
-    for X, _ in blob_stream(3, 60):
-        one.partial_fit(X), two.partial_fit(X)
-    assert snapshot(one._learner) == snapshot(two._learner)
 
 
 def test_an_error_in_the_callback_comes_out_and_the_batch_stays_learned() -> None:
@@ -375,14 +271,6 @@ def test_a_refused_batch_tells_nothing() -> None:
         model.partial_fit(np.full((3, 2), np.inf))
     assert told == []
     assert [event.kind for event in model.events_] == ["birth"] * 3
-
-
-def test_the_callback_is_a_parameter_like_others() -> None:
-    model = ScStream(on_event=print)
-    assert model.get_params()["on_event"] is print
-    assert clone(model).on_event is print
-    with pytest.raises(ValueError, match="on_event must be None or a function of an event; got 3"):
-        ScStream(on_event=3).fit(blobs(30, 0)[0])
 
 
 def test_it_is_not_saved_and_events_go_on_after_loading(tmp_path) -> None:

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 from scipy.special import gamma
 
-from scstream.datasets import directional_stream, mixed_stream
+from scstream.datasets import mixed_stream
 from scstream.datasets.directional import DirectionalMixture
 from scstream.datasets.mixed import _KINDS, TableMixture
 
@@ -83,28 +83,6 @@ def test_clusters_move_as_the_drift_says(drift):
         assert_allclose(stream[5].truth.parameters[kind].sum(axis=-1), 1.0)
 
 
-def test_the_same_seed_gives_the_same_stream():
-    one_, two, other = (mixed_stream(ALL, 2, 50, random_state=s)[1].X for s in (3, 3, 4))
-    assert_array_equal(one_, two)
-    assert not np.array_equal(one_, other)
-
-
-@pytest.mark.parametrize(
-    ("columns", "options", "match"),
-    [
-        ({}, {}, "at least one kind"),
-        ({"weibull": 2}, {}, "one of 'diagonal'"),
-        ({"poisson": 0}, {}, r"columns\['poisson'\] must be an integer"),
-        ({"poisson": 1}, {"missing": 1.0}, "missing must be"),
-        ({"poisson": 1}, {"apart": 0.0}, "apart must be"),
-        ({"poisson": 1}, {"drift": "fast"}, "drift must be"),
-    ],
-)
-def test_impossible_streams_are_refused(columns, options, match):
-    with pytest.raises(ValueError, match=match):
-        mixed_stream(columns, **options)
-
-
 @pytest.mark.parametrize(("d", "kappa"), [(2, 3.0), (3, 20.0), (8, 20.0)])
 def test_directions_have_the_density_that_the_oracle_knows(d, kappa):
     mixture = DirectionalMixture(np.ones(1), np.zeros(1, dtype=np.int64), np.eye(d)[:1], kappa)
@@ -122,13 +100,3 @@ def test_directions_have_the_density_that_the_oracle_knows(d, kappa):
     expected = integrate.quad(weighted, 0, np.pi, args=(1,))[0]
     error = X[:, 0].std() / np.sqrt(len(X))
     assert abs(X[:, 0].mean() - expected) < stats.norm.isf(1e-9) * error
-
-
-def test_directional_streams_move_on_the_sphere():
-    stream = directional_stream(5, 200, 4, 6, speed=1.0, random_state=0)
-    first, last = stream[0].truth.means, stream[4].truth.means
-    assert_allclose(np.linalg.norm(last, axis=1), 1.0)
-    assert np.all((first * last).sum(axis=1) < 0.999)
-    assert (stream[2].oracle == stream[2].y).mean() > 0.8
-    with pytest.raises(ValueError, match="n_features must be an integer of at least 2"):
-        directional_stream(n_features=1)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import shutil
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from benchmarks.contestants import moa, ours, river_methods, scikit
+from benchmarks.contestants import moa, river_methods, scikit
 from benchmarks.contestants.base import Contestant, Model, Task
 from benchmarks.contestants.matching import NOWHERE, Numbering, Prototypes
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import prequential
-from scstream.sampler.generic import GenericSteps
-from scstream.sampler.rules import Rules
 
 _ALL = {c.name: c for c in (*scikit.CONTESTANTS, *river_methods.CONTESTANTS, *moa.CONTESTANTS)}
 
@@ -68,31 +65,6 @@ def test_finds_clusters_that_lie_apart(contestant: Contestant) -> None:
     result = prequential(make(contestant, batches[0][0], n_clusters=4), batches)
     assert result.ari.mean() > _LEAST_ARI[contestant.name]
     assert result.full_ari > 0.7 * result.ari.mean()  # labels last
-
-
-def test_finds_topics_of_unit_rows() -> None:
-    rng = np.random.default_rng(0)
-    topics = rng.dirichlet(np.full(30, 0.1), size=3)
-    batches = []
-    for _ in range(3):
-        y = rng.integers(3, size=200)
-        lengths = rng.integers(5, 500, size=200)
-        X = csr_array(rng.multinomial(lengths, topics[y]).astype(float))
-        batches.append((X, y))
-    first = batches[0][0]
-    known = Task("test", "counts", 30, 200, 3, first, {})
-    unit = _ALL["Mini-Batch K-Means, unit rows"].make(known, 0)
-    raw = _ALL["Mini-Batch K-Means"].make(known, 0)
-    assert prequential(unit, batches).ari.mean() > prequential(raw, batches).ari.mean() + 0.2
-
-
-@pytest.mark.parametrize("contestant", ["BIRCH", "Mini-Batch K-Means"], indirect=True)
-def test_sparse_counts_are_clustered_as_dense_ones(contestant: Contestant) -> None:
-    X = np.random.default_rng(0).poisson(0.5, size=(200, 10)).astype(float)
-    dense, sparse = (make(contestant, X, n_clusters=3) for _ in range(2))
-    dense.partial_fit(X)
-    sparse.partial_fit(csr_array(X))
-    np.testing.assert_array_equal(sparse.predict(csr_array(X)), dense.predict(X))
 
 
 def test_labels_are_integers_and_predicting_learns_nothing(contestant: Contestant) -> None:
@@ -156,60 +128,6 @@ def test_same_clusters_as_the_predictions_of_river(name: str) -> None:
     own = [model.clusterer.predict_one(dict(enumerate(row))) for row in X[:n].tolist()]
     pairs = set(zip(labels[:n].tolist(), own, strict=True))
     assert len(pairs) == len(set(labels[:n])) == len(set(own))
-
-
-def test_every_sweep_is_sampled_where_none_is_deterministic(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    stream = list(gaussian_stream(3, 200, n_clusters=3, random_state=0))
-    drawn = []
-    sample = GenericSteps.restricted_sweep
-
-    def counted(steps: Any, state: Any) -> Any:
-        drawn.append(steps.batch)
-        return sample(steps, state)
-
-    monkeypatch.setattr(GenericSteps, "restricted_sweep", counted)
-    rules = Rules(warmup_rows=0, compiled_columns=0, more_sweeps=0)
-    model = ours.SampledThroughout("gaussian", random_state=0, n_jobs=1, rules=rules)
-    for batch in stream:
-        model.partial_fit(batch.X)
-    assert drawn.count(1) == drawn.count(2) == 2
-
-
-def test_birch_keeps_its_leaves_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scikit._Birch, "MAX_LEAVES", 30)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2)) + np.repeat([[0, 0], [20, 0], [0, 20]], 100, axis=0)
-    model = make(_ALL["BIRCH"], X, n_clusters=3, relative_threshold=0.05)
-    model.partial_fit(X)
-    model.partial_fit(X)
-    assert len(model._tree.subcluster_centers_) <= 30
-    assert len(set(model.predict(X))) == 3
-
-
-def test_missing_jar_is_said_clearly(monkeypatch: pytest.MonkeyPatch) -> None:
-    jpype = pytest.importorskip("jpype")
-    monkeypatch.setattr(jpype, "isJVMStarted", lambda: False)
-    monkeypatch.setattr(moa, "find_spec", lambda name: None)
-    moa._java.cache_clear()
-    with pytest.raises(RuntimeError, match="install capymoa"):
-        make(_ALL["ClusTree"], np.zeros((10, 2)), n_clusters=2)
-
-
-def test_missing_java_is_said_clearly(monkeypatch: pytest.MonkeyPatch) -> None:
-    jpype = pytest.importorskip("jpype")
-    if find_spec("capymoa") is None:
-        pytest.skip("capymoa is not installed")
-
-    def no_java(*args: object, **options: object) -> None:
-        raise jpype.JVMNotFoundException("No JVM shared library file")
-
-    monkeypatch.setattr(jpype, "isJVMStarted", lambda: False)
-    monkeypatch.setattr(jpype, "startJVM", no_java)
-    moa._java.cache_clear()
-    with pytest.raises(RuntimeError, match="install Java"):
-        make(_ALL["ClusTree"], np.zeros((10, 2)), n_clusters=2)
 
 
 def test_numbers_follow_the_centres() -> None:

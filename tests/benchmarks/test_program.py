@@ -1,23 +1,20 @@
 """The comparison program: rows whatever happens, resumed runs, reports from files alone."""
 
-import gzip
 import json
-import sys
 import textwrap
-from time import process_time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
 
-from benchmarks import contestants, report, tuning
+from benchmarks import report, tuning
 from benchmarks.__main__ import main
 from benchmarks.contestants.base import Contestant
 from benchmarks.protocol import Deadline, as_taken, prepare
-from benchmarks.results import Entry, entries_of, lead
-from benchmarks.store import Store, plain, read
-from benchmarks.streams import DATASETS, NoData, recurring_order
+from benchmarks.results import entries_of, lead
+from benchmarks.store import Store, read
+from benchmarks.streams import DATASETS, NoData
 
 pytest.importorskip("optuna")
 
@@ -154,24 +151,8 @@ def test_hanging_batch_is_killed_and_keeps_what_was_said(rows):
     assert_killed(one(rows, "Stuck"))
 
 
-@pytest.mark.slow
-def test_a_batch_that_works_for_ever_is_killed(command, tmp_path):
-    (busy,) = command(results=tmp_path / "r.jsonl", names=["Busy"])
-    assert_killed(busy)
-
-
 def test_missing_module_is_a_row(rows):
     assert one(rows, "Absent")["status"] == "not installed: no_such_module"
-
-
-def test_circumstances_are_stored(rows):
-    for row in rows:
-        assert row["versions"]["numpy"] == np.__version__
-        assert {"scstream", "river", "optuna", "python"} <= row["versions"].keys()
-        assert row["machine"]["cores"] >= 1
-        assert {"revision", "date", "seed", "threads"} <= row.keys()
-    assert one(rows, "Fast")["source"] == "file letter.npz"
-    assert one(rows, "Fast")["limit"] == 1
 
 
 def test_tuned_run_uses_the_best_trial(rows):
@@ -183,16 +164,6 @@ def test_tuned_run_uses_the_best_trial(rows):
     tuned = one(rows, "Fast", kind="tuned")
     assert tuned["settings"] == best["settings"]
     assert np.mean(tuned["ari"]) > np.mean(one(rows, "Fast")["ari"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("how", "searches"), [([], [0]), (["--tune-each"], [0, 1])])
-def test_seeds_share_a_search_or_have_their_own(command, tmp_path, how, searches):
-    rows = command("--seeds", "2", *how, results=tmp_path / "r.jsonl", names=["Drawn"])
-    found = {row["seed"]: row["settings"] for row in rows if row["what"] == "tuning"}
-    assert sorted(found) == searches
-    tuned = [r for r in rows if (r["what"], r["settings_kind"]) == ("run", "tuned")]
-    assert [r["settings"] for r in tuned] == [found[0], found[searches[-1]]]
 
 
 def test_stored_runs_are_not_run_again(rows, command, tmp_path):
@@ -210,13 +181,6 @@ def test_stored_runs_are_not_run_again(rows, command, tmp_path):
 def test_data_that_cannot_be_had_is_a_row(command, tmp_path):
     (row,) = command(data="outdoor", results=tmp_path / "r.jsonl", names=["Broken"])
     assert row["status"].startswith("no data: outdoor.npz is not in the folder")
-
-
-def test_unknown_names_are_refused(capsys):
-    with pytest.raises(SystemExit, match="no data set is called nowhere; there are: gauss2d"):
-        main(["run", "--only-data", "nowhere"])
-    with pytest.raises(SystemExit, match="no such results"):
-        main(["report", "--results", "nowhere.jsonl"])
 
 
 def test_report_is_made_from_stored_rows_alone(rows, tmp_path):
@@ -241,23 +205,6 @@ def test_report_is_made_from_stored_rows_alone(rows, tmp_path):
         assert (tmp_path / "docs" / "page" / picture).stat().st_size > 1000
 
 
-def test_report_written_twice_is_the_same(rows, tmp_path):
-    page = tmp_path / "page.md"
-    absent = [one(rows, "Absent")]  # nothing to draw
-    assert report.write(absent, page) == [page]
-    text = page.read_text()
-    report.write(absent, page)
-    assert page.read_text() == text
-
-
-def test_page_without_marks_is_left_alone(rows, tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("Written by hand.")
-    with pytest.raises(ValueError, match="must hold the lines"):
-        report.write(rows, page)
-    assert page.read_text() == "Written by hand."
-
-
 def run_row(contestant, seed, ari, **more):
     facts = {"what": "run", "dataset": "letter", "settings_kind": "default", "mode": "short"}
     facts |= {"contestant": contestant, "seed": seed, "told_k": False, "status": "ok"}
@@ -273,35 +220,6 @@ def test_lead_is_taken_on_the_batches_that_both_scored():
     assert long.mean("ari") == pytest.approx(0.7)
 
 
-def test_summary_names_who_is_ahead():
-    entries = entries_of(
-        [
-            run_row("ScStream", 0, [0.8, 0.8]),
-            run_row("ScStream", 0, [0.95, 0.95], settings_kind="tuned"),
-            run_row("Better", 0, [0.9, 0.9]),
-            run_row("Early", 0, [0.85], status="time limit"),
-            run_row("Worse", 0, [0.1, 0.1]),
-        ]
-    )
-    line = report._summary(entries).splitlines()[2]
-    ahead = "Better (ARI, NMI); Early (ARI, NMI; stopped)"
-    assert line.endswith(f"| .900, Better | .900, Better | {ahead} | nobody |")
-
-
-def test_seeds_are_gathered_into_one_entry():
-    (entry,) = entries_of([run_row("A", 0, [0.5, 0.7]), run_row("A", 1, [0.9, 0.9])])
-    assert isinstance(entry, Entry)
-    assert entry.mean("ari") == pytest.approx(0.75)
-    assert report._seeds(entry) == "2: .600 to .900"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.1234, ".123"), (1.0, "1.000"), (-0.05, "-.050"), (np.nan, "")]
-)
-def test_scores_are_written_without_the_zero(value, text):
-    assert report._score(value) == text
-
-
 def test_line_cut_short_is_left_out_and_ended(tmp_path):
     path = tmp_path / "r.jsonl"
     store = Store(path)
@@ -312,27 +230,6 @@ def test_line_cut_short_is_left_out_and_ended(tmp_path):
     store.add(run_row("B", 0, [np.float64("nan")]))
     assert [row["contestant"] for row in read(path)] == ["A", "B"]
     assert read(path)[1]["ari"] == [None]
-
-
-def test_later_row_of_a_key_holds(tmp_path):
-    store = Store(tmp_path / "r.jsonl")
-    for ari in (0.1, 0.2):
-        store.add(run_row("A", 0, [ari]))
-    (row,) = read(store.path)
-    assert row["ari"] == [0.2]
-
-
-def test_packed_results_are_read_as_others(tmp_path):
-    store = Store(tmp_path / "r.jsonl")
-    store.add(run_row("A", 0, [0.1]))
-    packed = tmp_path / "r.jsonl.gz"
-    packed.write_bytes(gzip.compress(store.path.read_bytes()))
-    assert read(packed) == read(store.path)
-
-
-def test_plain_makes_numpy_into_json():
-    value = {"a": np.arange(2), "b": (np.float32(0.5), np.inf), "c": np.bool_(True)}
-    assert plain(value) == {"a": [0, 1], "b": [0.5, None], "c": True}
 
 
 def test_deadline_counts_the_takers_time_alone():
@@ -353,16 +250,6 @@ def test_deadline_counts_the_takers_time_alone():
         clock.now += 3.0
     assert taken == [0, 1]
     assert hurried.passed
-
-
-def test_all_contestants_have_names_of_their_own(monkeypatch):
-    assert contestants.named() == contestants.ALL
-    assert {"ScStream", "BIRCH"} <= contestants.ALL.keys()
-    monkeypatch.setitem(
-        sys.modules, "twins", SimpleNamespace(CONTESTANTS=[contestants.ALL["BIRCH"]])
-    )
-    with pytest.raises(ValueError, match="two contestants are called 'BIRCH'"):
-        contestants.named(("twins",))
 
 
 def labelled(n_batches):
@@ -393,26 +280,6 @@ def test_tuning_sees_only_the_first_ten_batches():
     assert len(seen) == 3 * (tuning.BATCHES - 1)
 
 
-def test_settings_that_fail_or_take_too_long_are_bad_trials():
-    said = []
-
-    def make(task, seed, **settings):
-        if settings:
-            raise ValueError("cannot bear it")
-        return SimpleNamespace(predict=lambda X: X[:, 0] > 0, partial_fit=lambda X: None)
-
-    def space(trial, task):
-        return {"a": trial.suggest_int("a", 0, 9)}
-
-    contestant = Contestant("picky", make, space)
-    tuning.search(contestant, None, labelled(10), tuning.Budget(3, 60.0), seed=0, say=said.append)
-    trials = [trial for words in said for trial in words["trials"]]
-    assert [trial["ari"] for trial in trials] == [1.0, None, None]
-    assert trials[1]["why"] == "ValueError: cannot bear it"
-    with pytest.raises(tuning.OutOfTime):
-        tuning.score(make(None, 0), Deadline(labelled(10), -1.0, process_time))
-
-
 # Data sets, from made-up files.
 
 
@@ -423,25 +290,6 @@ def test_table_is_standardised_and_cut(folder):
     X = np.concatenate([X for X, _ in batches])
     np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-10)
     np.testing.assert_allclose(X.std(axis=0), 1.0)
-
-
-@pytest.mark.parametrize(("rest", "batches"), [(99, 20), (101, 21)])
-def test_rest_of_less_than_half_a_batch_is_left_out(tmp_path, rest, batches):
-    n = 20 * 200 + rest
-    X = np.column_stack([np.random.default_rng(0).standard_normal((n, 2)), np.full(n, 7.0)])
-    np.savez(tmp_path / "outdoor.npz", X=X, y=np.zeros(n))
-    opened = DATASETS["outdoor"].open(folder=tmp_path)
-    assert opened.n_batches == batches
-    assert np.isfinite(np.concatenate([X for X, _ in opened.batches])).all()  # 7 is constant
-
-
-def test_covtype_keeps_its_order_and_short_mode_its_first_batches(tmp_path):
-    X = np.arange(62_000.0)[:, None].repeat(10, axis=1)
-    np.savez(tmp_path / "covtype.npz", X=X, y=np.arange(62_000) // 1000)
-    opened = DATASETS["covtype"].open(folder=tmp_path)
-    assert opened.n_batches == 60
-    assert [y[0] for _, y in opened.batches] == list(range(60))
-    assert DATASETS["covtype"].open(mode="full", folder=tmp_path).n_batches == 62
 
 
 def test_newsgroups_are_sparse_and_dense_for_those_that_need_it(tmp_path):
@@ -480,37 +328,6 @@ def test_imagenet_classes_come_and_go(tmp_path):
     assert (there.sum(axis=1) <= 55).all()
     arrivals = (there[1:] & ~there[:-1]).sum(axis=0)
     assert (arrivals >= 2).all()
-
-
-def test_recurring_order_uses_every_row_once():
-    y = np.random.default_rng(0).integers(10, size=500)
-    order = recurring_order(y, np.random.default_rng(1))
-    np.testing.assert_array_equal(np.sort(order), np.arange(500))
-
-
-def test_imagenet_has_a_stand_in_that_says_so(tmp_path):
-    opened = DATASETS["imagenet"].open(folder=tmp_path)
-    assert opened.source.startswith("synthetic stand-in")
-    assert (opened.n_batches, opened.n_features) == (30, 64)
-
-
-def test_video_frames_are_pixels_with_their_mask(tmp_path):
-    image = pytest.importorskip("PIL.Image")
-    video = tmp_path / "davis" / "kite-surf"
-    mask = np.zeros((8, 16), dtype=np.uint8)
-    mask[4:, 8:] = 255
-    for part, name, pixels in (
-        ("JPEGImages", "00000.jpg", np.full((8, 16, 3), 255, dtype=np.uint8)),
-        ("Annotations", "00000.png", mask),
-    ):
-        (video / part).mkdir(parents=True)
-        image.fromarray(pixels).save(video / part / name)
-    opened = DATASETS["kite-surf"].open(folder=tmp_path)
-    ((X, y),) = opened.batches
-    assert X.shape == (2 * 4, 5)
-    np.testing.assert_array_equal(X[:, :3], 1.0)
-    np.testing.assert_array_equal(X[:5, 3], [0.0, 0.25, 0.5, 0.75, 0.0])
-    np.testing.assert_array_equal(y, [0, 0, 0, 0, 0, 0, 1, 1])
 
 
 def test_missing_file_says_what_to_do(monkeypatch):

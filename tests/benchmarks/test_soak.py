@@ -2,12 +2,10 @@
 
 import sys
 
-import numpy as np
 import pytest
 
 from benchmarks.soak import checks
 from benchmarks.soak.__main__ import main
-from benchmarks.soak.servers import Runner
 from benchmarks.soak.world import LogFile
 
 
@@ -34,42 +32,6 @@ def test_a_row_that_is_missing_or_there_twice_is_found(tmp_path):
     (wrong,) = checks.each_row_once(write(tmp_path / "b", [1, 2, 2]), [1, 2, 4])
     assert "1 are missing, 1 are there twice" in wrong
     assert checks.each_row_once(write(tmp_path / "c", [2, 1, 4]), [1, 2, 4])
-
-
-def test_lines_of_an_output_are_counted_however_long_they_are(tmp_path):
-    run = Runner("file", [], tmp_path / "out", tmp_path)
-    assert run.rows_written() == 0
-    run.output.write_text("".join(f"{'x' * (i // 50)}\n" for i in range(5000)))
-    assert run.rows_written() == 5000
-    with run.output.open("a") as file:
-        file.write("y\n" * 7)
-    assert run.rows_written() == 5007
-    run.output.write_text("z\n" * 3)  # cut back
-    assert run.rows_written() == 3
-
-
-def test_memory_that_grows_is_found(tmp_path):
-    run = Runner("file", [], tmp_path / "out", tmp_path)
-    run.memory = [[50.0, 300.0, 300.0, 300.0, 301.0, 300.0, 301.0, 302.0, 301.0]]
-    assert checks.flat_memory(run) == ([], 300.0, 301.0)
-    run.memory = [list(np.linspace(300.0, 400.0, 30))]
-    assert "memory grew" in checks.flat_memory(run)[0][0]
-    run.memory = [[300.0]]  # a life too short to say anything about
-    assert checks.flat_memory(run) == ([], 0.0, 0.0)
-
-
-def test_another_model_is_found(tmp_path):
-    from scstream import ScStream
-    from scstream.pipeline import CheckpointFolder
-
-    X = np.random.default_rng(0).normal(size=(60, 2))
-    for name, rows in (("one", X), ("two", X), ("other", X[1:])):
-        folder = CheckpointFolder(tmp_path / name, print)
-        folder.newest()
-        folder.save(ScStream(random_state=0).partial_fit(rows), {})
-        folder.close()
-    assert checks.same_model(tmp_path / "one", tmp_path / "two") == []
-    assert checks.same_model(tmp_path / "one", tmp_path / "other")
 
 
 def test_the_parts_of_a_rotated_file_are_the_whole(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.stats import invwishart
 from sklearn.mixture import BayesianGaussianMixture
 
@@ -32,34 +31,12 @@ def task_of(kind: str) -> Task:
     return Task("easy", kind, stream.n_features, stream.batch_size, 5, stream[0].X, {})
 
 
-def learned(kind: str, **settings: float) -> SoVB:
-    model = CONTESTANTS[0].make(task_of(kind), 0, **settings)
-    for batch in EASY[kind][:3]:
-        model.partial_fit(batch.X)
-    return model
-
-
 @pytest.mark.parametrize("kind", ["real", "counts"])
 def test_finds_the_clusters_of_an_easy_stream(kind):
     model = CONTESTANTS[0].make(task_of(kind), 0, truncation=20, window=1.0)
     result = prequential(model, EASY[kind])
     assert result.mean()["ari"] > 0.9
     assert result.full_ari > 0.9
-
-
-@pytest.mark.parametrize("kind", ["real", "counts"])
-def test_predict_changes_nothing(kind):
-    model = learned(kind, truncation=20)
-    sizes, sums = model.sizes.copy(), model.sums.copy()
-    X = EASY[kind][5].X
-    np.testing.assert_array_equal(model.predict(X), model.predict(X))
-    np.testing.assert_array_equal(model.sizes, sizes)
-    np.testing.assert_array_equal(model.sums, sums)
-
-
-def test_predict_needs_a_batch():
-    with pytest.raises(RuntimeError, match="call partial_fit first"):
-        SoVB(MultinomialFamily()).predict(np.ones((2, 3)))
 
 
 @pytest.mark.parametrize("kind", ["real", "counts"])
@@ -167,26 +144,3 @@ def test_steps_of_one_settle_where_batch_inference_does():
     covs = (3.0 * np.eye(2) + scatter) / nu[:, None, None]
     np.testing.assert_allclose(mean, batch.means_[match], atol=5e-4)
     np.testing.assert_allclose(covs, batch.covariances_[match], atol=5e-4)
-
-
-@pytest.mark.parametrize("kind", ["real", "counts"])
-def test_the_contestant_can_be_tuned(kind):
-    optuna = pytest.importorskip("optuna")
-    contestant, task = CONTESTANTS[0], task_of(kind)
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    trial = study.ask()
-    model = contestant.make(task, 0, **contestant.space(trial, task))
-    assert model.partial_fit(task.first).predict(task.first).shape == (400,)
-
-
-def test_odd_data():
-    constant = np.column_stack([np.arange(30.0), np.full(30, 2.0)])
-    model = SoVB(GaussianFamily(constant), truncation=50).partial_fit(constant)
-    assert np.isfinite(model.sums).all()
-    far = constant + 1e6
-    model.partial_fit(far)
-    assert np.isfinite(model.sums).all()
-    assert model.predict(far).shape == (30,)
-    empty = sparse.csr_array((30, 4))
-    counts = SoVB(MultinomialFamily(), truncation=5).partial_fit(empty)
-    assert len(set(counts.predict(empty))) == 1

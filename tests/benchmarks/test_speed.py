@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from benchmarks.speed import __main__ as program
-from benchmarks.speed import anchors, contestants, growth, summary, tables, timing
-from benchmarks.speed.jobs import started
+from benchmarks.speed import anchors, contestants, summary, tables
 from benchmarks.speed.tables import KMEANS, OURS, Result, Table, written
-from benchmarks.speed.timing import Job, Options, alternate, exponent
-from scstream import Gaussian, Multinomial, ScStream
+from benchmarks.speed.timing import Job, Options, alternate
 from scstream.datasets import gaussian_stream
 
 
@@ -23,44 +21,6 @@ def test_jobs_take_turns_and_each_comes_first_in_its_turn():
     took = alternate(jobs, 2)
     assert order == [(0, "a"), (0, "b"), (1, "b"), (1, "a"), (2, "a"), (2, "b"), (3, "b"), (3, "a")]
     assert set(took) == {"a", "b"}
-
-
-def test_medians_leave_out_the_first_two_turns(monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])
-
-    def run(turn):
-        clock[0] += (100.0, 50.0, 1.0, 9.0, 2.0)[turn]
-
-    assert alternate({"a": Job(run)}, 3) == {"a": 2.0}
-
-
-def test_a_job_may_be_held_to_threads():
-    from threadpoolctl import threadpool_info
-
-    threads = []
-    job = Job(lambda turn: threads.append({pool["num_threads"] for pool in threadpool_info()}), 1)
-    alternate({"a": job}, 1)
-    assert threads == [{1}] * 3
-
-
-@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
-def test_the_exponent_of_a_power(power):
-    sizes = [10, 20, 80]
-    assert exponent(sizes, [3.0 * n**power for n in sizes]) == pytest.approx(power)
-
-
-def test_tables_replace_those_on_the_page():
-    page = "above\n<!-- first -->\nold\n<!-- end of first -->\nbelow\n"
-    new = written(page, "first", "new")
-    assert new == "above\n<!-- first -->\n\nnew\n\n<!-- end of first -->\nbelow\n"
-    assert written(new, "first", "new") == new
-
-
-@pytest.mark.parametrize("page", ["", "<!-- end of first --> <!-- first -->", "<!-- first -->"])
-def test_a_page_without_marks_is_refused(page):
-    with pytest.raises(ValueError, match="must hold the lines"):
-        written(page, "first", "new")
 
 
 def test_the_page_of_tables_has_a_place_for_every_section():
@@ -75,33 +35,6 @@ def test_the_page_on_speed_sums_up_the_tables_and_is_one_page():
     assert page == written(page, "summary", summary.summary(tables.TABLES.read_text()))
     assert len(re.sub(r"^\|.*$", "", page, flags=re.MULTILINE).split()) < 500
     assert page.count("\n") < 100
-
-
-def test_a_summary_has_the_worst_that_was_measured():
-    head = (
-        "| data | sweep | threads | sweep takes | bare product | sweep / product | asked | holds |"
-    )
-    rule = "|" + " --- |" * 8
-    rows = ("| a | sampled | 1 | 9 ms | 6 ms | 1.5 | 2 | yes |",
-            "| b | sampled | 2 | 5 ms | 2 ms | 2.5 | 2 | no |",
-            "| b | deterministic | 2 | 5 ms | 5 ms | 1 | 2 | yes |")  # fmt: skip
-    gains = ("| data | 2 threads: times as fast as 1 | asked | holds |", "|" + " --- |" * 4,
-             "| a | 1.9 | 1.7 | yes |", "| b | 1.2 | 1.7 | no |", "| c | 1.0 | | |")  # fmt: skip
-    line = "*aarch64, 2 cores, Linux; revision abc; 2026-11-18T01:52:46+00:00; load: 1.0.*"
-    text = "\n".join([head, rule, *rows, "", *gains, "", line])
-    page = written("<!-- large -->\n<!-- end of large -->", "large", text)
-    found = summary.section(page, "large")
-    assert found.machine == "aarch64, 2 cores, 2026-11-18"
-    sampled, deterministic, gain = summary.JUDGED["large"](found)
-    assert sampled[-3:] == ["2.5 products", "2", "no"]
-    assert deterministic[-3:] == ["1 products", "2", "yes"]
-    assert gain[-3:] == ["1.2 times as fast", "1.7", "no"]
-
-
-def test_a_table_as_markdown():
-    assert str(Table(("a", "b"), [["1", "2"]], "note")) == (
-        "| a | b |\n| --- | --- |\n| 1 | 2 |\n\nnote"
-    )
 
 
 @pytest.fixture
@@ -141,18 +74,6 @@ def test_a_section_that_fails_says_so_and_the_rest_goes_on(tmp_path, capsys, mon
     assert held["where"]["versions"]["numpy"] == np.__version__
 
 
-@pytest.mark.usefixtures("sections")
-def test_some_sections_alone():
-    assert program.main(["--only", "stream"]) == 0
-
-
-@pytest.mark.parametrize("arguments", [["--repeat", "0"], ["--only", "x"], ["--quick", "--docs"]])
-def test_arguments_that_make_no_sense(arguments, capsys):
-    with pytest.raises(SystemExit):
-        program.main(arguments)
-    assert "error:" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("name", ["first", "stream", "high", "growth"])
 def test_sections_run(name, capsys):
     result = program.SECTIONS[name][1](Options(quick=True, repeat=1))
@@ -187,19 +108,6 @@ def test_contestants_learn_and_predict(name):
     assert contestants.median_step(name, np.stack(batches), 3, 1) > 0.0
 
 
-def test_river_is_compared_in_turns_and_alone(monkeypatch):
-    pytest.importorskip("river")
-    from benchmarks.speed import river
-
-    monkeypatch.setattr(
-        river, "alone", lambda name, batches, k, first: 1.0 if name == OURS else 100.0
-    )
-    (table,) = river.river(Options(quick=True, repeat=1)).tables
-    assert {len(row) for row in table.rows} == {len(table.columns)}
-    verdicts = [row[-1] for row in table.rows if row[-1]]
-    assert [verdict.split(", ")[1] for verdict in verdicts] == ["yes alone", "no alone"]
-
-
 def test_the_files_of_the_other_implementation(tmp_path):
     stream = gaussian_stream(3, 1000, 3, drift="none", random_state=0)
     X, y = (np.concatenate([getattr(batch, name) for batch in stream]) for name in "Xy")
@@ -221,30 +129,3 @@ def test_the_files_of_the_other_implementation(tmp_path):
     assert found["factor"] == pytest.approx(3e9 / (found["predict"] + found["update"]))
     assert found["over all"] == pytest.approx(10e9 / (found["predict"] + found["update"]))
     assert 0.9 < found["ari"] <= 1.0
-
-
-def test_anchors_need_their_file():
-    with pytest.raises(FileNotFoundError, match="--anchors"):
-        anchors.anchors(Options())
-
-
-def test_the_settings_of_an_anchor():
-    settings = {"kappa": 2, "m": 1, "nu": 7, "Psi": 0.5, "alpha": 3, "lambda": 0.2}
-    model = anchors._anchored(settings, 2)
-    assert isinstance(model, ScStream)
-    assert (model.alpha, model.half_life, model.sweeps) == (3, 5.0, 1)
-    family = model.family
-    assert isinstance(family, Gaussian)
-    assert (family.mean_strength, family.cov, family.cov_strength) == (2, 0.5, 7)
-    assert list(family.mean) == [1.0, 1.0]
-    counts = anchors._anchored({"dirichlet": 1.5, "alpha": 1, "lambda": 1}, 9).family
-    assert isinstance(counts, Multinomial)
-    assert counts.concentration == 1.5
-
-
-def test_what_an_update_holds_and_adds():
-    stream = gaussian_stream(2, 2000, 3, drift="none", random_state=0)
-    model = started(stream, n_jobs=1).partial_fit(stream[1].X)
-    held, added = growth.traced_update(model, stream[1].X)
-    assert held > 8 * 2000  # labels at least
-    assert 0 < added < 100 * held

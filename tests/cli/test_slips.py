@@ -61,31 +61,6 @@ def test_an_empty_name_is_refused(option, capsys):
     assert sorted(os.listdir()) == before
 
 
-@pytest.mark.parametrize(
-    "words", [["run", "", "-o", "none"], ["fit", "d.csv", "-o", "none", "--model", ""]]
-)
-def test_an_empty_input_or_model_is_refused(words, capsys):
-    status, text = told(capsys, *words)
-    assert status == 2
-    assert "is empty" in text
-
-
-@pytest.mark.parametrize("words", [["show", ""], ["predict", "", "d.csv"]])
-def test_an_empty_name_is_not_the_checkpoint_of_this_folder(words, capsys):
-    model = ScStream(random_state=0).partial_fit(np.random.default_rng(0).normal(size=(50, 2)))
-    model.save("checkpoint-000000000001.scstream")
-    status, text = told(capsys, *words)
-    assert status == 1
-    assert "name of the checkpoint is empty" in text
-
-
-def test_a_range_of_columns_has_an_end(capsys):
-    status, text = told(capsys, "run", "d.csv", "--columns", "0-99999999999", "-o", "none")
-    assert status == 2
-    assert "0-99999999999" in text
-    assert "1,000,000" in text
-
-
 def test_a_report_of_a_folder(capsys):
     for name in (".", "state"):
         Path(name).mkdir(exist_ok=True)
@@ -119,23 +94,6 @@ def test_a_folder_of_damaged_checkpoints_says_what_is_damaged(capsys):
 # -- folders that are not there, or not ours ------------------------------------------------------
 
 
-def test_a_model_gets_its_folder_like_every_output(capsys):
-    words = ["fit", "d.csv", "-o", "a/b/labels.csv", "--model", "c/d/model", "--quiet"]
-    assert told(capsys, *words) == (0, "")
-    assert Path("a/b/labels.csv").exists()
-    assert told(capsys, "show", "c/d/model")[0] == 0
-
-
-@pytest.mark.parametrize("option", ["-o", "--model", "--rejects"])
-def test_a_folder_that_cannot_be_made_is_told_before_the_work(option, capsys, monkeypatch):
-    monkeypatch.setattr(ScStream, "fit", lambda self, X: pytest.fail("the work has begun"))
-    words = ["fit", "d.csv", "--quiet", "--on-error", "reject"]
-    words += [] if option == "-o" else ["-o", "none"]
-    status, text = told(capsys, *words, option, "d.csv/x.csv")
-    assert status == 1
-    assert "d.csv/x.csv: Not a directory" in text
-
-
 def test_a_folder_that_is_read_only_is_told_before_the_work(capsys, monkeypatch):
     monkeypatch.setattr(ScStream, "fit", lambda self, X: pytest.fail("the work has begun"))
     monkeypatch.setattr(os, "access", lambda folder, how: False)  # root may write everywhere
@@ -143,13 +101,6 @@ def test_a_folder_that_is_read_only_is_told_before_the_work(capsys, monkeypatch)
         status, text = told(capsys, "fit", "d.csv", "--quiet", *words)
         assert status == 1
         assert f"{words[-1]}: Permission denied" in text
-
-
-def test_a_model_that_cannot_be_saved_is_called_by_its_name():
-    model = ScStream(random_state=0).partial_fit(np.random.default_rng(0).normal(size=(50, 2)))
-    with pytest.raises(OSError, match="nowhere/model") as caught:
-        model.save("nowhere/model")
-    assert "tmp" not in str(caught.value)
 
 
 # -- standard streams -----------------------------------------------------------------------------
@@ -235,15 +186,6 @@ def test_a_password_among_the_settings_of_a_url(name, capsys):
     assert "--access" in text
 
 
-@pytest.mark.parametrize("server", ["server:99999", "server:port", "one:9092,two:0"])
-def test_a_port_that_is_none(server, capsys):
-    status, text = told(capsys, "run", f"kafka://{server}/rows", "-o", "none")
-    assert status == 1
-    assert f"kafka://{server}/rows" in text
-    assert "port" in text
-    assert "65535" in text
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -261,12 +203,3 @@ def test_a_wrong_word_is_told_in_two_lines(words, said, capsys):
     assert wrong.startswith("scstream run: ")
     assert said in wrong
     assert hint == "Try: scstream run --help"
-
-
-def test_the_hint_for_a_missing_value_works_as_it_stands(capsys):
-    rows = [f"{i / 7:.3f},{i % 5}.5" if i % 20 else f"-inf,{i % 5}.5" for i in range(200)]
-    Path("rows.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
-    assert main(["run", "rows.csv", "-o", "none"]) == 1
-    hint = capsys.readouterr().err.partition("missing value: ")[2].partition(")")[0]
-    assert hint == "--missing=-inf"
-    assert main(["run", "rows.csv", "-o", "none", hint]) == 0

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from scstream import ScStream
 from scstream.plot import (
-    OUTLIER_COLOR,
     PALETTE,
     ClusterColors,
     extend_paths,
@@ -47,12 +46,6 @@ def test_colors_are_given_in_order_of_sight_and_kept():
     assert [colors[i] for i in (17, 3, 40)] == seen[::-1]
 
 
-def test_outliers_are_grey_and_take_no_color():
-    colors = ClusterColors()
-    assert colors[-1] == OUTLIER_COLOR
-    assert colors[0] == PALETTE[0]
-
-
 def test_clusters_points_and_ids_share_their_colors(ax, model, blobs):
     colors = ClusterColors()
     assert plot_clusters(model, blobs, colors=colors, ax=ax) is ax
@@ -62,14 +55,6 @@ def test_clusters_points_and_ids_share_their_colors(ax, model, blobs):
     drawn = [to_hex(face) for face in ax.collections[0].get_facecolors()]
     assert drawn == [colors[i].lower() for i in model.predict(blobs)]
     assert {text.get_text() for text in ax.texts} == {str(i) for i in colors}
-
-
-def test_second_panel_keeps_the_colors_of_the_first(ax, model, blobs):
-    first, second = ClusterColors(), ClusterColors()
-    plot_clusters(model, blobs, colors=first, ax=ax)
-    second.update(first)
-    plot_clusters(model, blobs[::-1], colors=second, ax=ax)
-    assert second == first
 
 
 def test_ellipse_holds_95_percent_of_its_cluster(ax):
@@ -82,12 +67,6 @@ def test_ellipse_holds_95_percent_of_its_cluster(ax):
     inside = ellipse.get_patch_transform().inverted().transform(X)
     share = (np.linalg.norm(inside, axis=1) <= 1.0).mean()
     assert share == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / len(X)))
-
-
-def test_cluster_without_points_is_dashed(ax):
-    model = SimpleNamespace(clusters_=[record(i, [9.0 * i, 0.0], np.eye(2)) for i in (0, 1)])
-    plot_clusters(model, np.zeros((5, 2)), labels=np.zeros(5), ax=ax)
-    assert [patch.get_linestyle() for patch in ax.patches] == ["-", "--"]
 
 
 def test_chosen_features_are_drawn(ax):
@@ -114,36 +93,10 @@ def test_paths_follow_the_means(ax, model, blobs):
     assert set(colors) == set(paths)
 
 
-def test_path_of_a_cluster_that_has_gone_loses_its_id(ax):
-    paths = {4: [[0.0, 0.0], [1.0, 1.0]], 7: [[5.0, 5.0]]}
-    plot_paths(paths, alive={7}, ax=ax)
-    assert [text.get_text() for text in ax.texts] == ["7"]
-
-
 @pytest.mark.parametrize("features", [(0, 2), (-1, 0)])
 def test_columns_that_do_not_exist_are_named(ax, features):
     with pytest.raises(ValueError, match=r"features .* of an array of shape \(4, 2\)"):
         plot_clusters(None, np.zeros((4, 2)), labels=np.zeros(4), features=features, ax=ax)
-
-
-def test_labels_must_fit_the_points(ax):
-    with pytest.raises(ValueError, match="3 labels for 4 points"):
-        plot_clusters(None, np.zeros((4, 2)), labels=np.zeros(3), ax=ax)
-
-
-def test_clusters_of_independent_columns_have_upright_ellipses(ax):
-    X = np.random.default_rng(0).normal(size=(300, 3)) * [1.0, 5.0, 2.0]
-    model = ScStream("diagonal", random_state=0, max_clusters=1).fit(X)
-    plot_clusters(model, X, features=(0, 1), ax=ax)
-    (ellipse,) = ax.patches
-    assert ellipse.angle % 90 == pytest.approx(0.0)
-    assert {round(ellipse.width / 4.9), round(ellipse.height / 4.9)} == {1, 5}
-
-
-def test_clusters_without_covariance_cannot_be_drawn(ax):
-    model = SimpleNamespace(clusters_=[record(0, [0.5, 0.5], None)])
-    with pytest.raises(ValueError, match="cluster 0 has no mean and covariance"):
-        plot_clusters(model, np.zeros((4, 2)), labels=np.zeros(4), ax=ax)
 
 
 def test_missing_matplotlib_names_the_extra(ax, monkeypatch):

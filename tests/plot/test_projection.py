@@ -1,7 +1,5 @@
 """The projection: axes that part the clusters, that stay, and that can be kept in a file."""
 
-import json
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -47,47 +45,6 @@ def test_names_of_a_data_frame_are_used(blobs):
     assert "b" in label.split(": ")[1]
 
 
-def test_covariance_is_that_of_projected_points(blobs):
-    view = Projection.between(blobs[:50], weights=np.arange(1.0, 51.0))
-    cov = np.cov(blobs.T)
-    np.testing.assert_allclose(view.covariance(cov), np.cov(view(blobs).T))
-    np.testing.assert_allclose(
-        view.covariance(np.diag(cov)), view.covariance(np.diag(np.diag(cov)))
-    )
-
-
-@pytest.mark.parametrize("k", [1, 2])
-def test_few_clusters_still_give_two_axes(blobs, k):
-    view = Projection.between(blobs[[0, 150]][:k], np.ones((k, 5)))
-    assert np.linalg.matrix_rank(view.axes) == 2
-    assert np.all(np.isfinite(view(blobs)))
-
-
-def test_two_columns_stay_as_they_are():
-    view = Projection.between([[1.0, 2.0], [3.0, 9.0]], names=["x", "y"])
-    np.testing.assert_array_equal(view([[5.0, 6.0]]), [[5.0, 6.0]])
-    assert view.labels == ("x", "y")
-
-
-def test_one_column_lies_on_a_line():
-    view = Projection.between([[1.0], [3.0]])
-    np.testing.assert_array_equal(view([[2.0], [4.0]]), [[0.0, 0.0], [2.0, 0.0]])
-
-
-def test_sign_does_not_hang_on_the_solver(blobs):
-    view = Projection.between(blobs)
-    units = np.sqrt(blobs.var(axis=0))[:, None]
-    largest = np.abs(view.axes * units).argmax(axis=0)
-    assert np.all((view.axes * units)[largest, [0, 1]] > 0)
-
-
-def test_it_survives_json(model, blobs):
-    view = Projection.from_model(model)
-    again = Projection.from_dict(json.loads(json.dumps(view.to_dict())))
-    assert again == view
-    np.testing.assert_array_equal(again(blobs), view(blobs))
-
-
 @pytest.mark.parametrize(
     "saved",
     [
@@ -100,22 +57,6 @@ def test_it_survives_json(model, blobs):
 def test_what_is_no_projection_is_refused(saved):
     with pytest.raises(ValueError, match="saved projection"):
         Projection.from_dict(saved)
-
-
-def test_points_of_another_width_are_refused():
-    with pytest.raises(ValueError, match=r"of 2 columns; the array has shape \(4, 3\)"):
-        Projection.onto_columns(2)(np.zeros((4, 3)))
-
-
-def test_columns_that_do_not_exist_are_refused():
-    with pytest.raises(ValueError, match=r"2 columns: cannot draw columns \(0, 2\)"):
-        Projection.onto_columns(2, (0, 2))
-
-
-def test_family_without_means_is_refused():
-    X = np.random.default_rng(0).integers(2, size=(50, 3)).astype(str)
-    with pytest.raises(ValueError, match="no mean to project"):
-        Projection.from_model(ScStream("categorical", random_state=0).partial_fit(X))
 
 
 def test_pictures_are_drawn_through_it(model, blobs):
@@ -132,10 +73,3 @@ def test_pictures_are_drawn_through_it(model, blobs):
     plot_paths(paths, projection=view, ax=ax)
     ends = np.array([text.xy for text in ax.texts])
     np.testing.assert_allclose(ends, view([path[-1] for path in paths.values()]))
-
-
-def test_a_label_of_the_caller_stays(model, blobs):
-    ax = Figure().add_subplot()
-    ax.set_xlabel("mine")
-    plot_clusters(model, blobs, projection=Projection.from_model(model), ax=ax)
-    assert ax.get_xlabel() == "mine"

@@ -9,8 +9,6 @@ from scstream.plot import (
     OTHERS_COLOR,
     PALETTE,
     ClusterColors,
-    plot_ellipses,
-    plot_n_clusters,
     plot_river,
     plot_scores,
 )
@@ -43,12 +41,6 @@ def test_river_shows_the_shares_in_the_clusters_colors(ax):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("time", "share of the stream")
 
 
-def test_river_keeps_to_given_colors(ax):
-    colors = ClusterColors({9: "#123456"})
-    assert plot_river([0, 1, 2], WEIGHTS, colors=colors, ax=ax) is ax
-    assert "#123456" in {to_hex(band.get_facecolor()[0]) for band in ax.collections}
-
-
 def test_small_clusters_flow_together(ax):
     plot_river([0, 1, 2], WEIGHTS, top=2, ax=ax)
     assert len(ax.collections) == 3
@@ -56,25 +48,6 @@ def test_small_clusters_flow_together(ax):
     assert to_hex(rest.get_facecolor()[0]) == OTHERS_COLOR.lower()
     np.testing.assert_allclose(heights(rest), [3 / 9, 2 / 9, 0.0], atol=1e-12)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["all others"]
-
-
-def test_ids_are_written_on_wide_arms_only(ax):
-    weights = [{0: 0.99, 1: 0.01}] * 5
-    plot_river(range(5), weights, ax=ax)
-    assert [text.get_text() for text in ax.texts] == ["0"]
-
-
-def test_river_of_one_moment(ax):
-    plot_river([5.0], [{0: 1.0}], ax=ax)
-    assert [text.get_text() for text in ax.texts] == ["0"]
-
-
-def test_number_of_clusters_is_drawn_as_steps(ax):
-    plot_n_clusters([0.0, 1.0, 2.0], [3, 5, 4], ax=ax)
-    (line,) = ax.lines
-    assert line.get_drawstyle() == "steps-post"
-    np.testing.assert_array_equal(line.get_ydata(), [3, 5, 4])
-    assert ax.get_ylim()[0] == 0.0
 
 
 def test_scores_have_bands_a_middle_and_a_top(ax):
@@ -93,36 +66,6 @@ def test_scores_have_bands_a_middle_and_a_top(ax):
     middle, top = ax.lines
     np.testing.assert_array_equal(middle.get_ydata(), base)
     np.testing.assert_array_equal(top.get_ydata(), base + 5)
-
-
-def test_batches_without_scores_leave_a_gap(ax):
-    plot_scores(range(3), {0.5: [1.0, np.nan, 2.0]}, ax=ax)
-    assert np.isnan(ax.lines[0].get_ydata()[1])
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda ax: plot_river([0.0], WEIGHTS, ax=ax),
-        lambda ax: plot_river([], [], ax=ax),
-        lambda ax: plot_n_clusters([0.0, 1.0], [1], ax=ax),
-        lambda ax: plot_scores([0.0, 1.0], {0.5: [1.0]}, ax=ax),
-    ],
-)
-def test_times_must_fit_the_values(ax, draw):
-    with pytest.raises(ValueError, match="one value for each"):
-        draw(ax)
-
-
-def test_no_quantiles_are_refused(ax):
-    with pytest.raises(ValueError, match="no quantiles to draw"):
-        plot_scores([0.0], {}, ax=ax)
-
-
-def test_cluster_without_covariance_is_a_dot(ax):
-    plot_ellipses({0: [0.0, 0.0], 1: [9.0, 9.0]}, {0: np.eye(2)}, annotate=[1], ax=ax)
-    assert len(ax.patches) == len(ax.collections) == 1
-    assert [text.get_text() for text in ax.texts] == ["1"]
 
 
 def test_few_colors_are_told_apart_and_the_rest_is_grey():

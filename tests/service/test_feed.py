@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import socket
-import time
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -14,7 +13,7 @@ import pytest
 from serving import PATIENCE, ask, batches, follow, wait_until
 
 from scstream import ScStream
-from scstream.chronicle import Chronicle, Moment
+from scstream.chronicle import Chronicle
 from scstream.service.feed import Feed
 from scstream.service.served import Served
 from scstream.sources.base import Unread
@@ -105,34 +104,6 @@ def test_only_so_many_pages_follow(start, model):
             assert second.status == 503
 
 
-def test_pages_that_are_gone_are_forgotten(start, model):
-    live = start(Served(model, pause=0.0))
-    live.observe(model)
-    name = ask(live, "/api/chronicle").json["next"]
-    with follow(live, name):
-        pass
-    wait_until(lambda: live.observe(model) or live.served.feed.n_pages == 0)
-
-
-def test_a_page_that_goes_while_a_moment_comes_is_forgotten(model):
-    # broken on purpose (asyncio.wait_for, which takes no notice of a page that goes then): it fails
-    served = Served(model, pause=0.0)
-
-    async def goes() -> None:
-        events = served.feed.follow(served.feed.whole()[0])
-        page = asyncio.ensure_future(anext(events))
-        await asyncio.sleep(0.01)
-        ((_, fresh),) = served.feed._pages
-        fresh.set()
-        await asyncio.sleep(0)  # what waits for it is done, and the page not yet awake
-        page.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(page, 5.0)
-
-    asyncio.run(goes())
-    assert served.feed.n_pages == 0
-
-
 def test_batches_that_come_too_fast_are_shown_together(start):
     """There is a long pause between moments here, and no batch is lost."""
     model = ScStream(random_state=0)
@@ -186,20 +157,6 @@ def test_metrics_count_what_was_learned(start):
     assert f'scstream_events_total{{kind="birth"}} {float(births)}' in text
 
 
-def test_what_is_left_of_the_source_is_told_while_it_is_known(start, model):
-    live = start(Served(model, pause=0.0))
-    figures = live.served.metrics
-    assert "scstream_unread" not in ask(live, "/metrics").body.decode()
-    figures.look = lambda: Unread(1234, "rows")
-    assert "scstream_unread_rows 1234.0" in ask(live, "/metrics").body.decode()
-
-    def closed():
-        raise ValueError("I/O operation on closed file")
-
-    figures.look = closed
-    assert "scstream_unread_rows NaN" in ask(live, "/metrics").body.decode()
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_the_service_listens_where_it_is_told(start, model, host):
     try:
@@ -237,33 +194,6 @@ def fast(n, **more):
     return model, Served(model, **more), batches(n)
 
 
-def test_a_run_that_is_fast_is_shown_a_few_times_a_second_only():
-    """Whatever the speed of batches, so much is done for pages; all batches are counted."""
-    model, served, stream = fast(60, pause=0.3)
-    begun = time.monotonic()
-    for X in stream:
-        served.observe(model.partial_fit(X), np.zeros(200), X)
-    seconds = time.monotonic() - begun
-    chronicle = served.feed.chronicle
-    assert chronicle._n_noted <= 2 + seconds / 0.3
-    served.close()
-    assert chronicle.totals.n_batches == 60
-    assert chronicle[-1].batch == 59
-    assert sum(moment.n_batches for moment in chronicle) == 60
-
-
-def test_the_first_moment_may_be_of_several_batches():
-    """The thread that shows may come late: columns and view are those of what it finds."""
-    model, served, stream = fast(3, pause=60.0)
-    served._shower = Thread()  # that never comes
-    for X in stream:
-        served.observe(model.partial_fit(X), None, X)
-    whole = json.loads(served.whole_text())
-    assert [moment["n_batches"] for moment in whole["moments"]] == [3]
-    assert whole["columns"] == ["column 0", "column 1"]
-    assert len(whole["moments"][0]["rows"]["places"]) == 50
-
-
 def test_what_waits_to_be_counted_is_bounded():
     model, served, stream = fast(2, pause=60.0)
     served._shower = Thread()
@@ -289,58 +219,3 @@ def test_the_end_of_a_run_reaches_its_pages(start):
         live.close()
         _, _, moment = page.next()
     assert (moment["batch"], moment["n_batches"]) == (3, 3)
-
-
-def test_a_batch_that_cannot_be_shown_does_not_end_the_run(caplog):
-    model, served, stream = fast(2, pause=0.01)
-    served.observe(model.partial_fit(stream[0]), None, np.zeros((1, 2)))  # which has 200 rows
-    wait_until(lambda: "cannot show" in caplog.text)
-    served.observe(model.partial_fit(stream[1]), None, stream[1])
-    wait_until(lambda: len(served.feed.chronicle) and served.feed.chronicle[-1].batch == 1)
-    served.close()
-
-
-def test_rows_may_be_overwritten_and_may_be_data_frames(start):
-    pandas = pytest.importorskip("pandas")
-    model = ScStream(random_state=0)
-    live = start(Served(model, pause=60.0))
-    buffer = batches(1)[0]
-    live.observe(model.partial_fit(buffer), np.arange(200.0), buffer)
-    first = buffer[0].copy()
-    buffer[:] = 1e9
-    rows = ask(live, "/api/chronicle").json["moments"][0]
-    assert rows["examples"][0]["values"] == pytest.approx(first.tolist())
-    named = ScStream(random_state=0)
-    frame = pandas.DataFrame(batches(1)[0], columns=["a", "b"]).assign(c=["x", "y"] * 100)
-    live = start(Served(named, pause=0.0))
-    live.observe(named.set_params(family="auto").partial_fit(frame), None, frame)
-    whole = ask(live, "/api/chronicle").json
-    assert whole["fields"] == ["a", "b", "c"]
-    assert whole["moments"][0]["examples"][0]["values"][2] == "x"
-    assert len(whole["moments"][0]["rows"]["labels"]) == 50
-
-
-def test_scores_and_rows_of_another_batch_are_refused(start):
-    model = ScStream(random_state=0)
-    live = start(Served(model, pause=0.0))
-    with pytest.raises(ValueError, match="learned no batch yet"):
-        live.observe(model)
-    X = batches(1)[0]
-    model.partial_fit(X)
-    with pytest.raises(ValueError, match=r"scores must be those of the last batch, .* got 3"):
-        live.observe(model, [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match=r"rows must be those of the last batch, .* got 199"):
-        live.observe(model, None, X[1:])
-    assert len(live.served.feed.chronicle) == 0
-
-
-def test_a_moment_becomes_json_once_for_all_pages(monkeypatch):
-    made = []
-    to_line = Moment.to_line
-    monkeypatch.setattr(Moment, "to_line", lambda one: made.append(one.batch) or to_line(one))
-    model, served, stream = fast(4, pause=0.0)
-    for X in stream:
-        served.observe(model.partial_fit(X))
-    texts = [served.whole_text() for _ in range(3)]
-    assert made == [0, 1, 2, 3]
-    assert len(set(texts)) == 1

@@ -188,15 +188,3 @@ def test_rejects_are_written_once_each(tmp_path):
     assert json.loads((tmp_path / "rejects.jsonl").read_text()) == {
         "line": 3, "row": 2, "reason": "why", "text": 'te"xt\n'
     }  # fmt: skip
-
-
-def test_wrong_use(tmp_path):
-    with pytest.raises(ValueError, match="cannot be inferred from its name"):
-        open_sink(tmp_path / "labels")
-    with pytest.raises(ValueError, match="Unknown field 'colour'"):
-        open_sink(tmp_path / "labels.csv", fields=["colour"])
-    sink = open_sink(tmp_path / "labels.csv", append=True)
-    sink.truncate({})
-    with pytest.raises(ValueError, match="does not provide its rows"):
-        sink.write(Batch(np.zeros((3, 1)), {}), LABELS, PROBABILITY, SCORE)
-    sink.close()

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from scstream.sources import MalformedRow, SourceOptions, open_source
-
-
-def read(path, **options):
-    with open_source(path, SourceOptions(**options)) as source:
-        return list(source)
+from scstream.sources import SourceOptions, open_source
 
 
 def test_arrays_are_read_in_batches_and_from_any_place(tmp_path):
@@ -22,22 +17,6 @@ def test_arrays_are_read_in_batches_and_from_any_place(tmp_path):
         with open_source(tmp_path / "rows.npy", options) as source:
             source.seek(batch.place)
             assert [b.place for b in source] == [b.place for b in whole[k + 1 :]]
-
-
-def test_arrays_that_cannot_be(tmp_path):
-    path = tmp_path / "rows.npy"
-    np.save(path, np.array(["a", "b"]))
-    with pytest.raises(ValueError, match="must hold rows of numbers; it holds <U1"):
-        open_source(path)
-    np.save(path, np.array([{}]), allow_pickle=True)
-    with pytest.raises(ValueError, match="not a NumPy array of plain numbers"):
-        open_source(path)
-    np.save(path, np.array([[1.0, 2.0], [3.0, np.inf]]))
-    with pytest.raises(MalformedRow, match=r"rows\.npy, row 2: column '1' holds inf"):
-        read(path)
-    assert read(path, on_error="reject")[0].X.tolist() == [[1, 2]]
-    with pytest.raises(ValueError, match="can be followed"):
-        open_source(path, SourceOptions(follow=True))
 
 
 def test_parquet_is_read_in_batches_and_from_any_place(tmp_path):

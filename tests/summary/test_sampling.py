@@ -16,22 +16,6 @@ def spread(family, X):
     return drawn, labels
 
 
-def apart(rng, slope, n=400):
-    noise = rng.normal(size=(n, 2)) @ [[1.0, slope], [0.0, np.sqrt(1.0 - slope**2)]]
-    return (np.arange(n) % 2)[:, None] * 12.0 + noise
-
-
-@pytest.mark.parametrize("family", ["gaussian", "diagonal", "spherical"])
-def test_gaussians(family):
-    X = apart(np.random.default_rng(0), 0.8 if family == "gaussian" else 0.0)
-    drawn, _ = spread(family, X)
-    np.testing.assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=0.8)  # sd .14
-    np.testing.assert_allclose(drawn.std(axis=0), X.std(axis=0), atol=0.3)
-    if family == "gaussian":
-        near = drawn[drawn[:, 0] < 6.0]
-        assert np.corrcoef(near.T)[0, 1] == pytest.approx(0.8, abs=0.12)
-
-
 def test_counts_truths_and_durations():
     rng = np.random.default_rng(1)
     z = np.arange(400) % 2
