@@ -29,8 +29,7 @@ from sklearn.cluster import MiniBatchKMeans
 from benchmarks.machine import circumstances, now
 from benchmarks.store import Store
 from scstream import ScStream
-from scstream.video import Segmenter, pixel_rows, read_frames
-from scstream.video.segment import HALF_LIFE
+from scstream.video import HALF_LIFE, Segmenter, pixel_rows, read_frames
 
 Labels = NDArray[np.int64]
 Mask = NDArray[np.bool_]

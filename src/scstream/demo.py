@@ -190,7 +190,7 @@ class _Progress:
 
     def __init__(self, total: int, out: TextIO) -> None:
         self.total = total
-        self._bar = Bar("", total, shown=True, out=out).open()
+        self._bar = Bar("", total, shown=True, out=out)
         self.live = self._bar.live
         self.every = max(1, total // _LINES_WITHOUT_TERMINAL)
 

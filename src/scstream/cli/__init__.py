@@ -22,7 +22,7 @@ from scstream import __version__
 from scstream.cli.errors import UsageError
 from scstream.support.messages import printed
 from scstream.support.printable import printable, printable_name
-from scstream.support.progress import bars, clear_bar
+from scstream.support.progress import aside, bars
 from scstream.support.secrets import hidden
 
 COMMANDS = {
@@ -98,8 +98,9 @@ def _warnings_in_a_line() -> Iterator[None]:
     """Show warnings as our own messages are shown: without a place in the code, and escaped."""
 
     def show(message: Warning | str, *about: Any, **more: Any) -> None:
-        clear_bar()
-        print(printable(f"scstream: warning: {hidden(str(message))}"), file=sys.stderr, flush=True)
+        with aside():
+            text = printable(f"scstream: warning: {hidden(str(message))}")
+            print(text, file=sys.stderr, flush=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

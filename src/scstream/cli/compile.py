@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
 from scstream.cli.values import add_command, add_quiet
-from scstream.support.progress import Bar
+from scstream.support.progress import Bar, aside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +65,8 @@ def compile_kernels(args: argparse.Namespace) -> int:
                 _use(model, batches)
                 bar.show(done + (part + 1) / (part + 2), name)
             if not args.quiet:
-                bar.clear()
-                print(f"{name}: {perf_counter() - begin:.1f} s", flush=True)
+                with aside():
+                    print(f"{name}: {perf_counter() - begin:.1f} s", flush=True)
     _use_text()
     ahead.finish()
     if not args.quiet:

@@ -26,7 +26,7 @@ class Progress:
 
     def __init__(self, out: TextIO | None = None) -> None:
         self.out = out or sys.stderr
-        self._bar = Bar("", 1.0, out=self.out).open()
+        self._bar = Bar("", 1.0, out=self.out)
         self.live = self._bar.live
         self._next = 0.0 if self.live else monotonic() + _ELSEWHERE
         self._events: deque[str] = deque(maxlen=_EVENTS)

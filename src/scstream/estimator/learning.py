@@ -33,7 +33,7 @@ from scstream.sampler.recipe import Batch, Recipe
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 from scstream.support.messages import user_level, warn
-from scstream.support.progress import cleared
+from scstream.support.progress import finished
 from scstream.support.threads import allowed
 from scstream.support.times import as_length, is_length, is_moment
 from scstream.support.turns import turn_of
@@ -146,7 +146,9 @@ class Learning(Describing):
     ) -> tuple[Batch, Learner | None, Learner, Outcome]:  # fmt: skip
         """Return the batch, the model that met it, the one that learned it, and what happened."""
         batch, family, learner = self._batch(engine, X, time, sample_weight, labels, learner)
-        return batch, learner, *self._run(learner, batch, self._recipe(family), engine)
+        recipe = self._recipe(family)
+        with finished(recipe.progress):
+            return batch, learner, *self._run(learner, batch, recipe, engine)
 
     def _batch(
         self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
@@ -252,7 +254,7 @@ class Learning(Describing):
         tries = 0
         while True:
             try:
-                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)), cleared():
+                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)):
                     return learn(learner, batch, recipe, engine, self._make_rng)
             except EngineLost as error:
                 tries += 1

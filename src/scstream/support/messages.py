@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from scstream.support.progress import clear_bar
+from scstream.support.progress import aside
 
 logger = logging.getLogger("scstream")
 _OURS = "scstream.", "numpy."  # modules that a call goes through: decorators of NumPy among them
@@ -23,8 +23,8 @@ def note(text: str, *, shown: bool = False) -> None:
     if logger.isEnabledFor(logging.INFO):
         logger.info("scstream: %s", text)
     elif shown:
-        clear_bar()
-        print(f"scstream: {text}", file=sys.stderr, flush=True)
+        with aside():
+            print(f"scstream: {text}", file=sys.stderr, flush=True)
 
 
 def user_level() -> int:
@@ -44,8 +44,8 @@ class _Terminal(logging.Handler):
     """Prints messages on what is standard error at the moment."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        clear_bar()
-        print(record.getMessage(), file=sys.stderr, flush=True)
+        with aside():
+            print(record.getMessage(), file=sys.stderr, flush=True)
 
 
 @contextmanager

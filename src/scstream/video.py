@@ -1,0 +1,443 @@
+"""Video: every frame is a batch of pixels, every cluster a segment that keeps its id.
+
+Needs ``scstream[video]``: Pillow for images, PyAV for video files.
+"""
+
+from __future__ import annotations
+
+import colorsys
+import contextlib
+import os
+import re
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scstream.chronicle import Chronicle
+from scstream.model import ScStream
+from scstream.support.extras import need_package
+from scstream.support.paths import check_file, exists, identity, look, whole_file
+
+ColorSpace = Literal["lab", "rgb"]
+Paint = Literal["mean", "id"]
+Pixels = NDArray[np.uint8]
+
+__all__ = [
+    "Frame", "FrameReport", "Segmenter", "id_colors", "pixel_rows", "read_frames", "segment_video",
+]  # fmt: skip
+
+COLUMNS = {
+    "lab": ["lightness", "green-red", "blue-yellow", "right", "down"],
+    "rgb": ["red", "green", "blue", "right", "down"],
+}
+HALF_LIFE = 0.5  # frames: what moves is soon elsewhere
+SAMPLE = 20_000  # pixels of the first frame that the sampler settles on, and points of a frame
+
+_IMAGES = {".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+_ANIMATED = {".apng", ".gif"} | _IMAGES
+_MOST_PIXELS = 89_478_485  # of a frame: more is an attack for Pillow, too
+_WIDEST = 960  # pixels of the animation
+
+# sRGB's primaries under its white, D65, as CIE XYZ relative to that white.
+_TO_XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175],
+     [0.0193339, 0.119192, 0.9503041]]
+) / np.array([[0.95047], [1.0], [1.08883]])  # fmt: skip
+_KNEE = 6.0 / 29.0  # of CIE Lab's cube root: below, it is a line
+_GOLDEN = 0.6180339887498949  # a turn of hue by this share never repeats
+# Hues nearly meet again after 8, 13, 21, 34, 55 or 89 ids; none of these is a multiple of six.
+_SHADES = ((0.85, 0.95), (0.4, 0.95), (0.75, 0.55), (0.55, 0.75), (1.0, 0.75), (0.3, 0.6))
+
+
+class Frame(NamedTuple):
+    """A frame: the name of its file, or its number, and its pixels (height, width, 3)."""
+
+    name: str
+    pixels: Pixels
+
+
+class FrameReport(NamedTuple):
+    """A segmented frame: its name, the model's seconds, clusters after it, and its pixels."""
+
+    name: str
+    seconds: float
+    n_clusters: int
+    n_pixels: int
+
+
+def pixel_rows(pixels: Pixels, color: ColorSpace = "lab") -> NDArray[np.float64]:
+    """Return the pixels (height, width, 3) of a frame as rows (height * width, 5).
+
+    Three columns of colour, CIE Lab or red, green and blue from 0 to 1, and two of place in units
+    of the frame's height. The units do not matter to a model whose prior comes from the data.
+    """
+    if pixels.ndim != 3 or pixels.shape[2] != 3:
+        raise ValueError(f"a frame has shape (height, width, 3); got {pixels.shape}")
+    if color not in COLUMNS:
+        raise ValueError(f"color must be one of {', '.join(COLUMNS)}; got {color!r}")
+    height, width = pixels.shape[:2]
+    out = np.empty((height, width, 5))
+    out[..., :3] = pixels / 255.0 if color == "rgb" else _to_lab(pixels / 255.0)
+    out[..., 3] = (np.arange(width) + 0.5) / height
+    out[..., 4] = ((np.arange(height) + 0.5) / height)[:, None]
+    return out.reshape(-1, 5)
+
+
+def _to_lab(rgb: ArrayLike) -> NDArray[np.float64]:
+    """Return sRGB colours (..., 3) from 0 to 1 in CIE Lab."""
+    values = np.asarray(rgb, dtype=float)
+    linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+    xyz = linear @ _TO_XYZ.T
+    f = np.where(xyz > _KNEE**3, np.cbrt(xyz), xyz / (3.0 * _KNEE**2) + 4.0 / 29.0)
+    x, y, z = f[..., 0], f[..., 1], f[..., 2]
+    return np.stack([116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)], axis=-1)
+
+
+def _to_pixels(colors: ArrayLike, color: ColorSpace) -> Pixels:
+    """Return colours (k, 3), in the columns of `pixel_rows`, as red, green and blue."""
+    rgb = np.asarray(colors, dtype=float).reshape(-1, 3)
+    if color == "lab":
+        y = (rgb[:, 0] + 16.0) / 116.0
+        f = np.stack([y + rgb[:, 1] / 500.0, y, y - rgb[:, 2] / 200.0], axis=1)
+        xyz = np.where(f > _KNEE, f**3, 3.0 * _KNEE**2 * (f - 4.0 / 29.0))
+        linear = np.linalg.solve(_TO_XYZ, xyz.T).T
+        curved = 1.055 * np.maximum(linear, 0.0031308) ** (1.0 / 2.4) - 0.055
+        rgb = np.where(linear <= 0.0031308, 12.92 * linear, curved)
+    pixels: Pixels = np.round(255.0 * np.clip(rgb, 0.0, 1.0)).astype(np.uint8)
+    return pixels
+
+
+def id_colors(ids: ArrayLike) -> Pixels:
+    """Return a colour (..., 3) for each cluster id: always the same, and unlike its neighbours'."""
+    distinct, place = np.unique(np.asarray(ids), return_inverse=True)
+    shades = [(i * _GOLDEN % 1.0, *_SHADES[i % len(_SHADES)]) for i in distinct.tolist()]
+    table = np.round([255.0 * np.array(colorsys.hsv_to_rgb(*shade)) for shade in shades])
+    table[distinct < 0] = 187  # outliers are grey
+    colors: Pixels = table.astype(np.uint8)[place.reshape(np.shape(ids))]
+    return colors
+
+
+def read_frames(source: str | Path, *, scale: float = 1.0) -> Iterator[Frame]:
+    """Return the frames of a video, one after the other, all of the same size.
+
+    The source is a folder of images, sorted by name (``2.png`` before ``10.png``), an animated
+    image, such as a GIF, or a video file. A scale of 0.5 halves width and height.
+    """
+    need_package("PIL", "video", "reading and writing images needs Pillow")
+    if not 0.0 < scale <= 1.0:
+        raise ValueError(f"scale must be more than 0 and at most 1; got {scale}")
+    path = Path(source)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no folder or file {path}")
+    read = _from_image if path.suffix.lower() in _ANIMATED else _from_video
+    return _of_one_size((_from_folder if path.is_dir() else read)(path), scale, path)
+
+
+def _of_one_size(pictures: Any, scale: float, source: Path) -> Iterator[Frame]:
+    first: tuple[int, int] | None = None
+    for name, picture in pictures:
+        first = first or picture.size
+        if picture.size != first:
+            own, size = ("{} x {} pixels".format(*size) for size in (picture.size, first))
+            raise ValueError(f"frame {name} of {source} is {own}; all others before are {size}")
+        yield Frame(name, np.array(_resized(picture, scale)))
+    if first is None:
+        raise ValueError(f"{source} holds no frames")
+
+
+def _resized(picture: Any, scale: float) -> Any:
+    """Return a picture that is smaller, if the scale is less than 1; pixels are means."""
+    from PIL.Image import Resampling
+
+    size = [max(1, round(scale * side)) for side in picture.size]
+    return picture.resize(size, Resampling.BOX) if scale < 1.0 else picture
+
+
+def images_of(folder: Path) -> list[Path]:
+    """Return the images of a folder sorted by name, numbers by their value."""
+
+    def natural(path: Path) -> list[tuple[int, int, str]]:
+        parts = re.findall(r"[0-9]+|[^0-9]+", path.name)
+        return [(0, int(part), part) if part[0] in "0123456789" else (1, 0, part) for part in parts]
+
+    found = (path for path in folder.iterdir() if path.suffix.lower() in _IMAGES)
+    return sorted((path for path in found if path.is_file()), key=natural)
+
+
+def _from_folder(folder: Path) -> Iterator[tuple[str, Any]]:
+    paths = images_of(folder)
+    if not paths:
+        ends = ", ".join(sorted(_IMAGES))
+        raise ValueError(f"{folder} holds no images: frames end in one of {ends}")
+    by_stem = {path.stem: path for path in reversed(paths)}
+    for path in paths:
+        other = by_stem[path.stem].name
+        if other != path.name:
+            raise ValueError(f"{other} and {path.name} in {folder}: outputs have the same name")
+    for path in paths:
+        yield path.stem, next(_from_image(path))[1]
+
+
+@contextlib.contextmanager
+def _reading(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever broken bytes provoke into an error that names the file."""
+    try:
+        yield
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:
+        raise ValueError(f"{path} cannot be read as {what}: {error}") from error
+
+
+def _check_size(path: Path, width: int, height: int) -> None:
+    if width * height > _MOST_PIXELS:
+        raise ValueError(f"{path} is too large for a frame: {width} x {height} pixels")
+
+
+def _from_image(path: Path) -> Iterator[tuple[str, Any]]:
+    from PIL import Image, ImageSequence
+
+    with _reading(path, "an image"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            picture = Image.open(path)
+        with picture:
+            _check_size(path, *picture.size)
+            for number, frame in enumerate(ImageSequence.Iterator(picture)):
+                yield f"{number:05d}", frame.convert("RGB")
+
+
+def _from_video(path: Path) -> Iterator[tuple[str, Any]]:
+    with _reading(path, "a video"), _pyav().open(str(path)) as container:
+        if not container.streams.video:
+            raise ValueError("it holds no pictures, only sound or text")
+        for number, frame in enumerate(container.decode(video=0)):
+            _check_size(path, frame.width, frame.height)
+            yield f"{number:05d}", frame.to_image()
+
+
+def _pyav() -> Any:
+    more = "; a folder of images or a GIF does not need it"
+    return need_package("av", "video", "video files need PyAV", more)
+
+
+class Segmenter:
+    """Cuts a video's frames into segments whose ids persist from frame to frame.
+
+    A segment is a cluster of pixels, by colour and place. The number of segments is found.
+
+    Parameters
+    ----------
+    model : ScStream, optional
+        The model to teach, not fitted yet. By default one with a half-life of half a frame.
+    color : {"lab", "rgb"}
+        The colours' space; see `pixel_rows`.
+    first_sample : int or None
+        Pixels of the first frame on which the sampler settles; None takes all, which is slow.
+    frame_weight : float or None
+        Points that a frame counts for at most, since neighbouring pixels are nearly equal: more
+        give more segments. None counts every pixel.
+    track : bool
+        Whether to allow the segments of the first frame alone: none splits later.
+    random_state : int
+        Seed of the sample and of the default model.
+    """
+
+    def __init__(
+        self,
+        model: ScStream | None = None,
+        *,
+        color: ColorSpace = "lab",
+        first_sample: int | None = SAMPLE,
+        frame_weight: float | None = float(SAMPLE),
+        track: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        for name, least in (("first_sample", first_sample), ("frame_weight", frame_weight)):
+            if least is not None and not least >= 100:
+                raise ValueError(f"{name} must be at least 100, or None; got {least}")
+        if model is not None and model.n_batches_:
+            seen = model.n_batches_
+            raise ValueError(f"the model has seen {seen} batches: give one that is not fitted")
+        self.model = model or ScStream(half_life=HALF_LIFE, random_state=random_state)
+        self.color: ColorSpace = color
+        self.first_sample = first_sample
+        self.frame_weight = frame_weight
+        self.track = track
+        self.random_state = random_state
+        self.n_frames = 0
+
+    def segment(self, pixels: Pixels) -> NDArray[np.int64]:
+        """Learn the next frame (height, width, 3) and return the id (height, width) of pixels."""
+        rows = pixel_rows(pixels, self.color)
+        if self.n_frames == 0 and self.first_sample is not None and len(rows) > self.first_sample:
+            rng = np.random.default_rng(self.random_state)
+            some = rows[np.sort(rng.choice(len(rows), self.first_sample, replace=False))]
+            self.model.partial_fit(some, time=-1.0, sample_weight=np.ones(len(some)))
+        if self.n_frames == 1 and self.track:
+            self.model.set_params(splits=False)
+        most = len(rows) if self.frame_weight is None else self.frame_weight
+        weight = np.full(len(rows), min(most / len(rows), 1.0))
+        self.model.partial_fit(rows, time=float(self.n_frames), sample_weight=weight)
+        self.n_frames += 1
+        labels: NDArray[np.int64] = self.model.labels_.reshape(pixels.shape[:2])
+        return labels
+
+    def paint(self, segments: NDArray[np.int64], by: Paint = "mean") -> Pixels:
+        """Return a picture (height, width, 3) of the last frame's segments.
+
+        Each has its mean colour, or with "id" a bright one that belongs to its id.
+        """
+        ids, place = np.unique(segments, return_inverse=True)
+        table, real = id_colors(ids), ids >= 0
+        if _known(by) == "mean":
+            means = {cluster.id: cluster.mean[:3] for cluster in self.model.clusters_}
+            if not set(ids[real].tolist()) <= set(means):
+                raise ValueError("some segments are not clusters of the model")
+            table[real] = _to_pixels([means[i] for i in ids[real].tolist()], self.color)
+        return table[place.reshape(segments.shape)]
+
+
+def _known(paint: str) -> str:
+    if paint not in ("mean", "id"):
+        raise ValueError(f"paint must be mean or id; got {paint!r}")
+    return paint
+
+
+class _Animation:
+    """Frame and segments side by side: a GIF, which is held in memory, or an MP4, by PyAV."""
+
+    def __init__(self, path: Path, fps: float) -> None:
+        if not 0.0 < fps <= 100.0:
+            raise ValueError(f"fps must be more than 0 and at most 100; got {fps}")
+        self.path, self.fps = path, fps
+        self.gif = path.suffix.lower() == ".gif"
+        self.av: Any = None if self.gif else _pyav()
+        self.pictures: list[Any] = []
+        self.container: Any = None
+        self.stack = ExitStack()
+
+    def add(self, *pictures: Pixels) -> None:
+        """Add some pictures of the same size, side by side."""
+        from PIL import Image
+
+        picture = Image.fromarray(np.concatenate(pictures, axis=1))
+        picture = _resized(picture, _WIDEST / picture.width)
+        if self.gif:  # dithering would put noise into segments of one colour
+            self.pictures.append(picture.quantize(256, dither=Image.Dither.NONE))
+            return
+        # The codec halves the resolution of colours: sides must be even.
+        width, height = (side - side % 2 for side in picture.size)
+        if self.container is None:
+            part = self.stack.enter_context(whole_file(self.path))
+            self.container = self.stack.enter_context(self.av.open(str(part), "w"))
+            rate = Fraction(self.fps).limit_denominator(1000)
+            self.stream = self.container.add_stream("libx264", rate=rate)
+            self.stream.width, self.stream.height = width, height
+            self.stream.pix_fmt = "yuv420p"  # all players know it
+        pixels = np.ascontiguousarray(np.asarray(picture)[:height, :width])
+        frame = self.av.VideoFrame.from_ndarray(pixels, format="rgb24")
+        self.container.mux(self.stream.encode(frame))
+
+    def __enter__(self) -> _Animation:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self.stack:
+            if self.container is not None:
+                self.container.mux(self.stream.encode(None))
+        if self.pictures:
+            first, *rest = self.pictures
+            with whole_file(self.path) as part:
+                first.save(part, save_all=True, append_images=rest,
+                           duration=round(1000.0 / self.fps), loop=0)  # fmt: skip
+
+
+def outputs_of(out: str | Path) -> tuple[Path, Path]:
+    """Return the folder of the segmented frames and the file of the animation.
+
+    >>> [path.as_posix() for path in (*outputs_of("sea.mp4"), *outputs_of("sea"))]
+    ['sea-frames', 'sea.mp4', 'sea', 'sea/side-by-side.gif']
+    """
+    path = Path(out)
+    if path.suffix.lower() in (".gif", ".mp4"):
+        return path.with_name(f"{path.stem}-frames"), path
+    return path, path / "side-by-side.gif"
+
+
+def segment_video(
+    source: str | Path,
+    out: str | Path,
+    *,
+    segmenter: Segmenter | None = None,
+    scale: float = 1.0,
+    max_frames: int | None = None,
+    paint: Paint = "mean",
+    fps: float = 12.0,
+    chronicle: Chronicle | None = None,
+    overwrite: bool = False,
+) -> Iterator[FrameReport]:
+    """Segment a video frame by frame; write segmented frames and an animation.
+
+    Parameters
+    ----------
+    source, scale
+        See `read_frames`; all outputs have the scaled size.
+    out : path
+        A folder for the segmented frames, one PNG each, and ``side-by-side.gif``; or a ``.gif`` or
+        ``.mp4`` for the animation, beside which a folder of frames is made.
+    segmenter : Segmenter, optional
+    max_frames : int, optional
+        Stop after this many.
+    paint : {"mean", "id"}
+        See `Segmenter.paint`.
+    fps : float
+        Frames a second of the animation, which is complete when all reports have been taken.
+    chronicle : Chronicle, optional
+        Observes the model after each frame, for `scstream.report`.
+    overwrite : bool
+        Whether earlier outputs may be replaced.
+    """
+    _known(paint)
+    if max_frames is not None and max_frames < 1:
+        raise ValueError(f"max_frames must be at least 1; got {max_frames}")
+    frames = islice(read_frames(source, scale=scale), max_frames)
+    segmenter = Segmenter() if segmenter is None else segmenter
+    folder, file = outputs_of(out)
+    for output in (folder, file):
+        if (found := look(output)) is not None and identity(found) == identity(os.stat(source)):
+            raise ValueError(f"{output} would overwrite the originals: name another output")
+    check_file(file, overwrite=overwrite)
+    if folder.is_dir() and not overwrite and any(folder.iterdir()):
+        raise exists(folder)
+    animation = _Animation(file, fps)
+
+    def reports() -> Iterator[FrameReport]:
+        with animation:
+            for name, pixels in frames:
+                start = time.perf_counter()
+                segments = segmenter.segment(pixels)
+                seconds = time.perf_counter() - start
+                if chronicle is not None:
+                    chronicle.observe(segmenter.model)
+                picture = segmenter.paint(segments, paint)
+                _save(folder / f"{name}.png", picture)
+                animation.add(pixels, picture)
+                yield FrameReport(name, seconds, segmenter.model.n_clusters_, segments.size)
+
+    return reports()
+
+
+def _save(path: Path, picture: Pixels) -> None:
+    from PIL import Image
+
+    with whole_file(path) as part:
+        Image.fromarray(picture).save(part)
