@@ -4,8 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import scstream
+from scstream.kernels import ahead, needed
 
 
 def run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -131,3 +135,54 @@ for batch in range(3):
     plain = run(code, NUMBA_DISABLE_JIT="1")
     assert plain.stderr == ""
     assert plain.stdout == run(code).stdout
+
+
+@pytest.fixture
+def traps(tmp_path: Path) -> Path:
+    """Return a folder with modules that say so when they are imported."""
+    for name in ("numba", "numpy", "random", "scipy", "secrets", "argparse", "sklearn", "typing"):
+        (tmp_path / f"{name}.py").write_text("open('imported', 'a').write(__name__ + '\\n')\n")
+    (tmp_path / "rows.csv").write_text("".join(f"{i % 7}.5,{i % 3}.5\n" for i in range(100)))
+    return tmp_path
+
+
+def test_the_command_line_imports_nothing_from_the_working_folder(traps: Path) -> None:
+    command = [sys.executable, "-m", "scstream", "run", "rows.csv", "--quiet"]
+    done = subprocess.run(command, cwd=traps, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 101
+    assert not (traps / "imported").exists()
+
+
+def test_the_second_process_imports_nothing_from_the_working_folder(
+    traps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in needed.small_batches():  # all are claimed, so there is nothing to compile
+        traps.joinpath("claims", name).parent.mkdir(exist_ok=True)
+        traps.joinpath("claims", name).touch()
+    monkeypatch.chdir(traps)
+    monkeypatch.setattr("tempfile.mkdtemp", lambda prefix: str(traps / "claims"))
+    monkeypatch.setattr(sys, "path", ["", str(traps), *sys.path])
+    monkeypatch.setenv("PYTHONPATH", str(traps))
+    helper = ahead._Helper(needed.small_batches)
+    helper.start()
+    helper.finish()
+    assert helper._process is not None
+    assert helper._process.wait() == 0
+    helper.stop()
+    assert not (traps / "imported").exists()
+
+
+def test_only_the_second_process_is_ever_started() -> None:
+    """Whoever starts another process tests it as above."""
+    starts = re.compile(
+        r"\b(subprocess|multiprocessing|ProcessPoolExecutor|popen|fork|posix_spawn|os\.(exec|spawn|system)\w*)\b"
+    )
+    package = Path(scstream.__file__).parent
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        for line in path.read_text().splitlines()
+        if re.search(rf"(import|from) .*{starts.pattern}|{starts.pattern}\(", line)
+    }
+    assert found == {"kernels/ahead.py"}

@@ -7,9 +7,11 @@ a program that only asks for the version, or for a generator of streams, need no
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from scstream.checkpoint import CheckpointError
     from scstream.events import Event
     from scstream.families import (

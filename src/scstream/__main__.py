@@ -3,10 +3,13 @@
 import os
 import sys
 
+from scstream.support.modules import safe_path
+
 
 def run() -> int:
     """Run the command line; Ctrl-C while it is still being loaded ends it quietly, too."""
     try:
+        sys.path[:] = safe_path()
         _prepare_streams()
         from scstream.cli import main
 

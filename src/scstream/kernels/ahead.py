@@ -25,6 +25,7 @@ from typing import Any
 from numba.core import config
 
 from scstream.kernels import needed
+from scstream.support.modules import safe_path
 
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
 _BEGINS = "matrices.prior"  # what a batch of Gaussian clusters needs first
@@ -64,14 +65,14 @@ class _Helper:
             return
         self.started = True
         environment = {**os.environ, _HELPER: "1"}
-        environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
         environment["NUMBA_CACHE_DIR"] = getattr(config, "CACHE_DIR", "")
         try:
             self._claims = Claims(tempfile.mkdtemp(prefix="scstream-"))
             wanted = f"{self._needed.__name__!r}, {self._claims.folder!r}"
-            script = f"import {__name__} as a; a.help_out({wanted})"
+            path = f"import sys; sys.path[:] = {safe_path()!r}"
+            script = f"{path}; import {__name__} as a; a.help_out({wanted})"
             self._process = subprocess.Popen(
-                [sys.executable, "-W", "ignore", "-c", script],
+                [sys.executable, "-I", "-B", "-W", "ignore", "-c", script],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
