@@ -30,6 +30,7 @@ from scstream.families.exclusive import exclusive_runs
 from scstream.families.gaussian import Gaussian
 from scstream.families.hurdle import Hurdle
 from scstream.families.idle import Idle
+from scstream.families.keys import FEW_WORDS, names_rows
 from scstream.families.multinomial import Multinomial
 from scstream.families.negative_binomial import NegativeBinomial
 from scstream.families.one_hot import OneHot
@@ -46,8 +47,7 @@ _AMOUNT = re.compile(  # one with a fraction, groups of digits, a percent sign o
     r"\W{0,3}(\d+[.,]\d+|\d{1,3}([.,' ]\d{3})+([.,]\d+)?|\d+\s?%|(?<=[$€£¥])\s?\d+)"
     r"\W{0,2}[A-Za-z]{0,3}"
 )
-_DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
-_FEW_WORDS = 20  # different ones, that are kinds whatever they look like
+_HALF = 0.5  # share of the words that look like numbers, above which all may be such
 
 LOG_GAUSSIAN = "log-gaussian"  # skewed amounts without a common value,
 _ROOT_GAUSSIAN = "root-gaussian"  # and those that go by their roots, as they are told
@@ -234,11 +234,6 @@ def _spread_categories(table: Columns) -> list[list[int]]:
     return [[places[i] for i in run] for run in exclusive_runs(np.column_stack([*flags.values()]))]
 
 
-def names_rows(distinct: int, n: int) -> bool:
-    """Whether so many different words in n rows name the rows, rather than kinds of them."""
-    return distinct > max(_DISTINCT * n, _FEW_WORDS)
-
-
 class _Choice(NamedTuple):
     """The name of a column's family; of whole numbers as real ones, and the nats for these."""
 
@@ -312,9 +307,9 @@ def _check_words(table: Columns, j: int, present: Column) -> None:
     words = present.astype(str)
     distinct = len(np.unique(words))
     naming = names_rows(distinct, len(present))
-    numbers = [] if distinct <= _FEW_WORDS else [w for w in words.tolist() if _NUMBER.fullmatch(w)]
+    numbers = [] if distinct <= FEW_WORDS else [w for w in words.tolist() if _NUMBER.fullmatch(w)]
     amounts = [word for word in numbers if _AMOUNT.fullmatch(word)]
-    if len(numbers if naming else amounts) > _DISTINCT * len(words):
+    if len(numbers if naming else amounts) > _HALF * len(words):
         raise table.refuse(
             j,
             f"holds text that looks like numbers or dates, such as {numbers[0]!r} ({distinct} "

@@ -215,6 +215,54 @@ def test_what_cannot_be_clustered_is_left_out():
     assert found["mail"].option == "--include mail"
 
 
+def test_keys_are_no_features_and_measures_are():
+    n = 600
+    rng = np.random.default_rng(0)
+    orders = np.cumsum(rng.integers(1, 9, n))
+    keys = {
+        "ID": 7 * rng.permutation(n),
+        "CustomerID": rng.integers(10**9, size=n),
+        "unit": rng.permutation(n) + 5000,
+        "order": orders,
+        "PostalCode": [f"{z:05d}" for z in rng.integers(99999, size=n)],
+        "area": [f"{z:05d}" for z in rng.integers(99999, size=n)],
+        "hash": [f"{z:012x}" for z in rng.integers(2**48, size=n)],
+        "Phone": 4_930_000_000 + rng.integers(10**9, size=n),
+        "land": np.repeat([f"land {i}" for i in range(50)], 12),
+        "panel": np.tile([f"unit {i}" for i in range(25)], 24),
+        "Year": np.tile(np.arange(1990, 2002), 50),
+        "TIME": np.arange(n) / 4,
+    }
+    measures = {
+        "salary": rng.normal(50000, 12000, n).astype(int),
+        "cents": rng.integers(100, 10**6, n),
+        "grams": rng.integers(2700, 6300, n),
+        "seen": rng.integers(1_600_000_000, 1_700_000_000, n),
+        "hhmm": [f"{h:02d}{m:02d}" for h, m in rng.integers([24, 60], size=(n, 2))],
+        "humid": rng.integers(90, size=n),
+        "year_built": rng.integers(1900, 2020, n),
+        "state": rng.choice([f"state {i}" for i in range(30)], n, p=np.arange(1, 31) / 465),
+    }
+    day = np.datetime64("2026-01-01") + np.arange(n)
+    columns = {name: list(map(str, values)) for name, values in (keys | measures).items()}
+    found = roles({"day": list(map(str, day)), **columns})
+    assert [name for name in keys if found[name].kind != "out"] == []
+    assert [name for name in measures if found[name].kind == "out"] == []
+    assert found["Year"].option == "--include Year"
+
+
+def test_many_columns_without_repetition_are_ranks():
+    rng = np.random.default_rng(0)
+    found = roles({f"rank {j}": list(map(str, rng.permutation(90))) for j in range(6)})
+    assert {role.kind for role in found.values()} == {"number"}
+
+
+def test_years_in_order_are_the_clock():
+    years = [str(1900 + i // 4) for i in range(200)]
+    found = roles({"YEAR": years, "t": list(map(str, range(200))), "x": ["0.5", "1.5"] * 100})
+    assert [role.kind for role in found.values()] == ["time", "out", "number"]
+
+
 def test_a_column_that_varies_later_is_kept(tmp_path):
     lines = [f"{'a' if i < 2500 else 'b'},{i % 97}" for i in range(5000)]
     (tmp_path / "rows.csv").write_text("kind,x\n" + "\n".join(lines) + "\n")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from scstream.sources.guess.amounts import is_number, to_number
 from scstream.sources.guess.dates import ISO, compact_format, seconds, usual_format
+from scstream.sources.guess.keys import is_year_name
 from scstream.sources.guess.values import EPOCHS, epoch_unit, in_order
 from scstream.sources.options import SourceOptions
 
@@ -42,10 +43,13 @@ class Clock:
     times : ndarray (n,)
     dates : str
         As in `Role`.
+    years : bool
+        Whether they are years, which no cluster should be made of where they are not the clock.
     """
 
     times: NDArray[np.float64]
     dates: str
+    years: bool = False
 
     @classmethod
     def of(cls, name: str, values: Sequence[Any], decimal: str, *, chosen: bool) -> Clock | None:
@@ -68,6 +72,8 @@ class Clock:
         if any(type(v) is bool or not isinstance(v, _PLAIN) for v in values):
             return None
         numbers = np.array([_number(value, decimal) for value in values])
+        if is_year_name(name) and _are_years(numbers):
+            return cls(numbers, "", years=True)
         unit = epoch_unit(numbers[np.isfinite(numbers)]) if np.isfinite(numbers).any() else None
         sure = unit in ("ms", "us", "ns") and _grows(numbers)  # whatever it is called
         if not chosen and not sure and not (is_clock_name(name) and (unit or _grows(numbers))):
@@ -83,7 +89,7 @@ class Clock:
     def why(self) -> str:
         """What the clock shows."""
         if not self.is_date:
-            return "numbers in order"
+            return "years in order" if self.years else "numbers in order"
         words = {"iso": "dates", "s": "seconds since 1970", "ms": "milliseconds since 1970",
                  "us": "microseconds since 1970", "ns": "nanoseconds since 1970"}  # fmt: skip
         forms = self.dates.replace(ISO, "ISO 8601").split("|")
@@ -91,7 +97,8 @@ class Clock:
 
     def usable(self, n: int, options: SourceOptions) -> bool:
         """Whether it can separate batches."""
-        return in_order(self.times) >= _SORTED and not self._coarse(n, options)
+        least = 1.0 if self.years else _SORTED  # years go back where a table has several series
+        return in_order(self.times) >= least and not self._coarse(n, options)
 
     def _coarse(self, n: int, options: SourceOptions) -> bool:
         """Whether there are batches in which no time passes."""
@@ -101,6 +108,9 @@ class Clock:
 
     def reason_not(self, n: int, options: SourceOptions, *, taken: bool) -> str:
         """Return why it is not the clock."""
+        if not self.is_date:
+            word = "years" if self.years else "numbers in order"
+            return f"{word}; another column is the clock" if taken else f"{word}, not a clock here"
         if not options.clock:
             return "dates"
         if in_order(self.times) < _SORTED:
@@ -125,6 +135,14 @@ def clocks(found: Mapping[int, Clock], n: int, options: SourceOptions) -> int | 
     usable = {j: clock for j, clock in found.items() if clock.usable(n, options)}
     return max(usable, key=lambda j: (usable[j].is_date, in_order(usable[j].times), -j),
                default=None)  # fmt: skip
+
+
+def _are_years(numbers: NDArray[np.float64]) -> bool:
+    """Whether numbers are years of the last thousand or the next."""
+    whole = numbers[np.isfinite(numbers)]
+    return bool(
+        len(whole) and np.all((whole == np.floor(whole)) & (whole >= 1000) & (whole < 3000))
+    )
 
 
 def _grows(numbers: NDArray[np.float64]) -> bool:

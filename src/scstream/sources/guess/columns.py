@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from scstream.families.auto import names_rows
+from scstream.families.keys import names_rows, never_repeats, too_many_words
 from scstream.sources.guess.clock import Clock, clocks, is_clock_name
 from scstream.sources.guess.dates import date_format, is_moment_text
+from scstream.sources.guess.keys import are_padded, is_code_name, is_row_name
 from scstream.sources.guess.looks import (
     Look,
     Role,
@@ -29,17 +30,10 @@ from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
 
 _FIRST = 100  # rows that certainly follow each other
+_MOST_KEYS = 3  # of a table
 _FEW = 10  # rows: fewer say nothing about constants and identifiers
 _RARE = 100  # rows for each value, of columns with few of these: fields of odd objects in JSON
 _SIZES = 10  # values for each different one, at least, where numbers in units are names of sizes
-_ROW = re.compile(
-    r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash|phone|telephone|tel|telefon|mobile|fax"
-    r"|account|konto|iban|isbn|ean|gtin|imei)",
-    re.IGNORECASE,
-)
-_CODE = re.compile(
-    r"(.*[\W_])?(id|ids|uid|uuid|guid|code|zip|zipcode|postcode|plz)|.*[a-z](Id|ID|Code)"
-)
 
 
 def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> list[Role]:
@@ -62,7 +56,8 @@ def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> lis
     places, problems = _places(look, options)
     if problems:
         raise ValueError(listed_problems(problems))
-    roles = [_role(look, j, places, options) for j in range(len(look.names))]
+    keys = _keys(look)
+    roles = [_role(look, j, places, options, keys) for j in range(len(look.names))]
     roles = _with_clock(look, roles, places, options)
     if options.on_columns is not None:
         options.on_columns(roles)
@@ -129,7 +124,9 @@ def _places(look: Look, options: SourceOptions) -> tuple[dict[str, list[int]], l
     return places, problems
 
 
-def _role(look: Look, j: int, places: dict[str, list[int]], options: SourceOptions) -> Role:
+def _role(
+    look: Look, j: int, places: dict[str, list[int]], options: SourceOptions, keys: set[int]
+) -> Role:
     """Return what a column is taken for, except for the clock."""
     name, word = look.names[j], option_word(look.names, j)
     if j in places.get("--time-column", ()):
@@ -153,7 +150,18 @@ def _role(look: Look, j: int, places: dict[str, list[int]], options: SourceOptio
         return Role(name, "out", why, "--family auto")
     if wanted or role.kind == "out" or options.numeric or options.keep:
         return role
-    return _left_out(look, j, role) or role
+    return _left_out(look, j, role, keys) or role
+
+
+def _keys(look: Look) -> set[int]:
+    """Return the columns of whole numbers that hardly come again; many such are ranks."""
+    found = set()
+    for j, name in enumerate(look.names):
+        if not (is_code_name(name) or is_row_name(name, j) or is_clock_name(name)):
+            x = np.array(numbers_in(look, j))
+            if len(x) == len(look.values[j]) and np.all(x == np.floor(x)) and never_repeats(x):
+                found.add(j)
+    return found if len(found) <= _MOST_KEYS else set()
 
 
 def _kind(look: Look, j: int, options: SourceOptions) -> Role:
@@ -195,7 +203,7 @@ def _words(values: Sequence[Any], kinds: Sequence[str]) -> list[str]:
     return [str(v) for v, kind in zip(values, kinds, strict=True) if kind != "number"]
 
 
-def _left_out(look: Look, j: int, role: Role) -> Role | None:
+def _left_out(look: Look, j: int, role: Role, keys: set[int]) -> Role | None:
     """Return the role of a column that cannot be clustered, None for all others."""
     name, values, word = look.names[j], look.values[j], option_word(look.names, j)
     distinct, n = len({str(value) for value in values}), len(values)
@@ -214,7 +222,7 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
         if sizes:
             return Role(name, "out", sizes, back)
         if not names_rows(distinct, n):
-            return None
+            return _grouped(look, j, role)
         words = _words(values, [kind_of(value, look) for value in values])
         if 0 < 2 * len(words) < n:
             why = f"numbers, and words such as {short(words[0])!r}"
@@ -224,7 +232,7 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
         )
     if role.kind != "number" or is_clock_name(name):
         return None
-    return _numbered(look, j, distinct, n)
+    return _numbered(look, j, distinct, j in keys)
 
 
 def _several_units(look: Look, j: int) -> str:
@@ -235,22 +243,33 @@ def _several_units(look: Look, j: int) -> str:
     return f"numbers in different units ({', '.join(units[:3])}{', ...' * (len(units) > 3)})"
 
 
-def _numbered(look: Look, j: int, distinct: int, n: int) -> Role | None:
+def _grouped(look: Look, j: int, role: Role) -> Role | None:
+    """Return the role of words that are too many to group by, None for all others."""
+    counts = Counter(str(value) for value in look.values[j])
+    if not too_many_words(np.array([*counts.values()]), look.total):
+        return None
+    why = f"{len(counts):,} different words in {look.n:,} rows, too many for groups"
+    return Role(role.name, "out", why, f"--include {option_word(look.names, j)}")
+
+
+def _numbered(look: Look, j: int, distinct: int, key: bool) -> Role | None:
     """Return the role of whole numbers that are names, None for numbers that measure or count."""
+    n = len(look.values[j])
     name, word = look.names[j], option_word(look.names, j)
     numbers = np.array(numbers_in(look, j))
     if not len(numbers) or np.any(numbers != np.floor(numbers)):
         return None
     if np.all(np.diff(numbers[:_FIRST]) == 1.0):
         return Role(name, "out", "counts the rows", f"--include {word}")
-    code, row = _CODE.fullmatch(name) is not None, _ROW.fullmatch(name) is not None
-    if ((code or row) and distinct > MOSTLY * n) or (code and names_rows(distinct, n)):
+    code, row = is_code_name(name) or are_padded(look.values[j]), is_row_name(name, j)
+    if ((code or row) and distinct > MOSTLY * n) or (code and names_rows(distinct, n)) or key:
         why = f"identifiers: {distinct:,} different in {n:,} rows"
         return Role(name, "out", why, f"--include {word}")
-    if code:
-        why = f"a code, by its name; {distinct:,} different ones"
-        return Role(name, "text", why, f"--number {word}, --exclude {word}")
-    return None
+    if not code:
+        return None
+    why = f"a code, by its name or zeros in front; {distinct:,} different ones"
+    role = Role(name, "text", why, f"--number {word}, --exclude {word}")
+    return _grouped(look, j, role) or role
 
 
 def _with_clock(
@@ -274,14 +293,19 @@ def _with_clock(
             "as a time. Times are numbers, or dates such as 2026-01-31 12:00:00."
         )
     best = named if named is not None else clocks(found, look.total, options)
+    fixed = options.numeric or options.keep  # by the family
     for j, clock in found.items():
         if j == best:
             option = "--time-column none" if named is None else ""
             roles[j] = Role(look.names[j], "time", clock.why, option, clock.dates)
-        elif clock.is_date:
+        elif clock.is_date or (
+            roles[j].kind == "number" and not fixed and (clock.years or best is not None)
+        ):
             why = clock.reason_not(look.total, options, taken=best is not None)
             word = option_word(look.names, j)
-            roles[j] = Role(look.names[j], "out", why, clock.option(word, look.total, options))
+            option = clock.option(word, look.total, options)
+            option = option if clock.is_date else f"--include {word}"
+            roles[j] = Role(look.names[j], "out", why, option)
     return roles
 
 
