@@ -123,6 +123,19 @@ def test_every_link_leads_somewhere(page):
             assert anchor in anchors(target), f"{page.name}: {link}"
 
 
+@pytest.mark.parametrize("address", [None, "https://example.org/scstream"])
+def test_the_long_description_has_no_link_into_a_checkout(address):
+    pytest.importorskip("hatchling")
+    describe = runpy.run_path(str(ROOT / "hatch_build.py"))["long_description"]
+    readme = (ROOT / "README.md").read_text()
+    text = describe(readme, address, "1.2.3")
+    links = re.findall(r"\]\(([^)]*)\)", text)
+    assert all(link.startswith("https://") for link in links)
+    of_ours = [link for link in links if link.startswith("https://example.org/")]
+    assert len(of_ours) == (len(LINK.findall(readme)) if address else 0)
+    assert len(text.split()) > 300
+
+
 def test_every_page_is_in_the_site():
     index = (ROOT / "docs" / "index.md").read_text()
     listed = set(re.findall(r"^([\w-]+)$", index, re.MULTILINE))

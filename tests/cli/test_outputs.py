@@ -404,3 +404,26 @@ def test_one_damaged_checkpoint_is_set_aside(rows, capsys):
     assert call(*argv) == 0
     assert f"is now {newest.stem}.damaged" in capsys.readouterr().err
     assert Path("out.csv").read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are not listed here")
+def test_no_file_is_renamed_while_it_is_open(tmp_path, monkeypatch):
+    """Windows would refuse."""
+    rename = os.replace
+
+    def replace(source, target):
+        handles = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+        assert str(source) not in {os.path.realpath(handle) for handle in handles}
+        renamed.append(Path(target).name)
+        rename(source, target)
+
+    renamed = []
+    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("rows.csv", np.random.default_rng(0).normal(size=(60, 2)), delimiter=",")
+    pytest.importorskip("pyarrow")
+    for output in ("labels.csv", "labels.parquet"):
+        assert main(["fit", "rows.csv", "--model", "m.scs", "-o", output, "--overwrite"]) == 0
+    assert main(["run", "rows.csv", "--checkpoint", "state", "-o", "parts.parquet"]) == 0
+    assert {"labels.csv", "labels.parquet", "m.scs"} < set(renamed)
+    assert any(name.startswith("checkpoint-") for name in renamed)

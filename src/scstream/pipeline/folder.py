@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,7 @@ class CheckpointFolder:
                 continue
             for old, reason in damaged:
                 aside = old.with_suffix(_DAMAGED)
-                old.rename(aside)
+                old.replace(aside)
                 self.warn(f"{old} cannot be used and is now {aside.name}: {reason}")
             return Kept(file, model, extra)
         what = [f"{file.name}: {reason}" for file, reason in damaged]
@@ -125,14 +126,10 @@ class CheckpointFolder:
 
     def _take(self) -> None:
         """Make sure that no other run uses the folder; the system lets go when a process ends."""
-        try:
-            import fcntl
-        except ImportError:  # not offered by every system
-            return
         handle = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            _lock(handle)
+        except (BlockingIOError, PermissionError):  # the latter on Windows
             os.close(handle)
             raise ValueError(f"Another run uses the checkpoints in {self.path}.") from None
         except OSError:  # a file system without locks
@@ -145,6 +142,18 @@ class CheckpointFolder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def number_of(file: Path) -> int:

@@ -172,6 +172,9 @@ class AddedFile(Output):
         self.check({})  # another file may have come since
         target = Path(os.path.realpath(self._absolute))
         keep_permissions(self._temporary, target)
+        if self._handle is not None:
+            os.close(self._handle)  # Windows renames no open file
+            self._handle = None
         os.replace(self._temporary, target)
         self._temporary = None
 

@@ -236,7 +236,7 @@ class ParquetSink(FieldSink):
         with self._clean():
             self._writer.close()
         self._writer = None
-        with open(self._written, "rb") as file:
+        with open(self._written, "r+b") as file:  # Windows syncs only what may be written
             os.fsync(file.fileno())
             self._bytes += os.fstat(file.fileno()).st_size
         target = Path(os.path.realpath(self._name(self._part)))  # a link stays

@@ -7,9 +7,10 @@ file go on from the end of the one before.
 from __future__ import annotations
 
 import os
-import select
+import queue
 import stat
 import sys
+import threading
 import time
 from abc import ABC, abstractmethod
 from typing import BinaryIO
@@ -241,6 +242,7 @@ class InputReader(Reader):
         if sys.stdin is None:
             raise ValueError("Standard input is closed. Name a file to read.")
         self._handle = sys.stdin.fileno()
+        self._blocks: queue.Queue[bytes | OSError] | None = None  # read ahead, by a thread
 
     def seek(self, offset: int, seen: Place | None) -> None:
         """Skip this many bytes, which were read before, unless the input continues by itself."""
@@ -267,12 +269,43 @@ class InputReader(Reader):
 
     def read(self) -> bytes | None:
         """Return what has come, at least a byte unless it is the end."""
-        if self.wait is not None and not select.select([self._handle], [], [], _PAUSE)[0]:
+        data = os.read(self._handle, BLOCK) if self.wait is None else self._next_block()
+        if data is None:
             return None
-        data = os.read(self._handle, BLOCK)
         if self.trail is not None:
             self.trail.add(data)
         return data
+
+    def _next_block(self) -> bytes | None:
+        """Return what a thread has read, None if nothing came for a moment.
+
+        Windows can only wait for sockets, so this does not ask the system whether bytes are there.
+        """
+        if self._blocks is None:
+            self._blocks = queue.Queue(maxsize=1)
+            threading.Thread(
+                target=_read_ahead, args=(self._handle, self._blocks), daemon=True
+            ).start()
+        try:
+            data = self._blocks.get(timeout=_PAUSE)
+        except queue.Empty:
+            return None
+        if isinstance(data, OSError):
+            raise data
+        if not data:
+            self._blocks.put(data)  # the end stays the end
+        return data
+
+
+def _read_ahead(handle: int, blocks: queue.Queue[bytes | OSError]) -> None:
+    """Pass on blocks of standard input, and an empty one where it ends."""
+    try:
+        while data := os.read(handle, BLOCK):
+            blocks.put(data)
+    except OSError as error:
+        blocks.put(error)
+    else:
+        blocks.put(b"")
 
 
 def _identity(file: BinaryIO) -> Identity:
