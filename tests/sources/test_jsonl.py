@@ -44,6 +44,37 @@ def test_entries_that_the_first_array_lacks_are_columns(path):
     assert batches[0].X.values[1][1:].tolist() == [-x for x in X[1:]]
 
 
+def test_nested_objects_are_columns_and_lists_are_left_out(path):
+    rows = [
+        {"user": {"age": i % 40 / 2, "home": {"land": "abc"[i % 3]}} if i % 9 else None, "x": x,
+         "tags": ["a", i]}
+        for i, x in enumerate(X)
+    ]  # fmt: skip
+    batches, roles = read(path, rows, keep_rows=True)
+    assert {name: kind for name, (kind, _) in roles.items()} == {
+        "user.age": "number", "user.home.land": "text", "x": "number", "tags": "out",
+    }  # fmt: skip
+    assert "lists" in roles["tags"][1]
+    ages = batches[0].X.values[batches[0].X.labels.index("user.age")]
+    assert np.isnan(ages[0])
+    assert ages[1] == 0.5
+    assert batches[0].rows.dicts()[1]["user.home.land"] == "b"
+    chosen, _ = read(path, rows, columns=["user.age"])
+    assert chosen[0].X.labels == ["user.age"]
+
+
+def test_nested_objects_are_flattened_within_bounds(path):
+    deep = 0.5
+    for _ in range(200):
+        deep = {"a": deep}
+    wide = {f"b{i}": {f"c{j}": 1.5 for j in range(50)} for i in range(200)}
+    _, roles = read(path, [row | {"deep": deep, "wide": wide} for row in PLAIN[:9]])
+    assert 1000 < len(roles) < 3000
+    assert roles["wide.b199"][0] == "out"
+    with pytest.raises(ValueError, match="more than 10,000 different fields"):
+        read(path, [{f"f{i} {j}": 1.5 for j in range(100)} for i in range(N)])
+
+
 def test_fields_of_single_objects_are_left_out(path):
     _, roles = read(path, [row | {f"user{i}": 1} for i, row in enumerate(PLAIN)])
     assert roles["user0"] == ("out", "1 value in 300 rows")

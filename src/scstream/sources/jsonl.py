@@ -15,6 +15,7 @@ from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.head import refuse_other
 from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING, MOSTLY
+from scstream.sources.nested import flat, flat_names
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import TextRecords
 from scstream.sources.rows import as_word, words_of
@@ -22,6 +23,7 @@ from scstream.sources.text import Start, TextSource, assemble
 from scstream.support.messages import warn
 
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
+_MOST_FIELDS = 10_000  # that a look takes for columns
 _PLAIN = {int, float}
 
 
@@ -53,6 +55,11 @@ class JsonSource(TextSource):
             return None
         self._header = isinstance(rows[0], dict)
         names = _names(rows if self.options.guess else rows[:1])
+        if len(names) > _MOST_FIELDS and not self._warned:
+            raise ValueError(
+                f"{self.name} has more than {_MOST_FIELDS:,} different fields in its first "
+                f"{len(rows):,} rows. Choose: --columns A,B,..."
+            )
         if self.options.guess:
             values = [[_get(row, name, j) for row in rows] for j, name in enumerate(names)]
             there = [self._as_numbers([v for v in col if _is_there(v)]) for col in values]
@@ -124,7 +131,9 @@ class JsonSource(TextSource):
         known = set(self.schema.names)
         for row, line in zip(rows, lines.tolist(), strict=True):
             if isinstance(row, dict) and not row.keys() <= known:
-                new = next(name for name in row if name not in known)
+                new = next((n for n in row if n not in known and row[n] is not None), None)
+                if new is None:
+                    continue
                 warn(
                     f"{self.name}, line {line}: field {new!r} occurs here for the first time. It "
                     "is not learned from, since the columns are found in the first rows."
@@ -202,13 +211,13 @@ def _load(line: bytes) -> tuple[Any, str | None]:
         return {}, f"not JSON: {error}"
     if not isinstance(row, dict | list):
         return {}, "neither an object nor an array"
-    return row, None
+    return flat(row) if isinstance(row, dict) else row, None
 
 
 def _names(rows: list[Any]) -> list[str]:
     """Return the fields of objects, in the order in which they come first, or places in arrays."""
     if isinstance(rows[0], dict):
-        return list(dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row))
+        return flat_names([row for row in rows if isinstance(row, dict)])
     return [str(j) for j in range(max(len(row) for row in rows if isinstance(row, list)))]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scstream.families.columns import Column
 from scstream.sources.base import MalformedRow
 from scstream.sources.chunks import Table
+from scstream.sources.nested import flat
 from scstream.sources.places import unsound
 
 Name = str | int  # a field of an object, or a place in an array
@@ -68,13 +69,14 @@ class MessageTable:
     def read(self, value: bytes | None) -> tuple[dict[str, Any], list[Any]]:
         """Return a message's record and its row, or raise `MalformedRow`."""
         record = _parse(value)
+        fields = flat(record) if isinstance(record, dict) else record
         names, kinds = self._names, self._kinds
         if names is None:
-            names = list(record) if isinstance(record, dict) else list(range(len(record)))
+            names = list(fields) if isinstance(fields, dict) else list(range(len(fields)))
             kinds = ["number" if self._numeric else None] * len(names)
             if not names:
                 raise MalformedRow("it holds no field.")
-        row = self._pick(record, names)
+        row = self._pick(fields, names)
         if self._numeric:
             row = [float(entry) if type(entry) is bool else entry for entry in row]
         if not (all(kind == "number" for kind in kinds) and _are_numbers(row)):

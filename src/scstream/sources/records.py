@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.sources.nested import flat
+
 Ints = NDArray[np.int64]
 
 
@@ -150,7 +152,7 @@ def split(record: str, separator: str) -> list[str]:
 
 
 def _as_dict(value: Any, names: Sequence[str]) -> dict[str, Any]:
-    return value if isinstance(value, dict) else dict(zip(names, value, strict=False))
+    return flat(value) if isinstance(value, dict) else dict(zip(names, value, strict=False))
 
 
 def _plain(field: str) -> Any:

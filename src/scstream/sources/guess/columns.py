@@ -157,9 +157,10 @@ def _keys(look: Look) -> set[int]:
     """Return the columns of whole numbers that hardly come again; many such are ranks."""
     found = set()
     for j, name in enumerate(look.names):
-        if not (is_code_name(name) or is_row_name(name, j) or is_clock_name(name)):
+        named = is_code_name(name) or is_row_name(name, j) or is_clock_name(name)
+        if not named and all(kind_of(value, look) == "number" for value in look.values[j]):
             x = np.array(numbers_in(look, j))
-            if len(x) == len(look.values[j]) and np.all(x == np.floor(x)) and never_repeats(x):
+            if np.all(x == np.floor(x)) and never_repeats(x):
                 found.add(j)
     return found if len(found) <= _MOST_KEYS else set()
 
@@ -175,7 +176,8 @@ def _kind(look: Look, j: int, options: SourceOptions) -> Role:
     kinds = [kind_of(value, look) for value in values]
     share = kinds.count("number") / len(kinds)
     if "other" in kinds:
-        return Role(name, "out", "holds nested values")
+        lists = all(isinstance(value, list) for value in values)
+        return Role(name, "out", "holds nested values" + " (lists)" * lists)
     if "date" in kinds:
         return Role(name, "out", "dates", f"--time-column {word}")
     if kinds.count("truth") == len(kinds):
