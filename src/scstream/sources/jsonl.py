@@ -131,7 +131,7 @@ class JsonSource(TextSource):
         known = set(self.schema.names)
         for row, line in zip(rows, lines.tolist(), strict=True):
             if isinstance(row, dict) and not row.keys() <= known:
-                new = next((n for n in row if n not in known and row[n] is not None), None)
+                new = next((n for n in row if n not in known and row[n] not in (None, {})), None)
                 if new is None:
                     continue
                 warn(

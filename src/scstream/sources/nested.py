@@ -25,7 +25,7 @@ def flat(row: dict[str, Any]) -> dict[str, Any]:
         out: dict[str, Any] = {}
         room = _FIELDS - len(row)
         for name, value in row.items():
-            if type(value) is dict and len(value) <= room:
+            if type(value) is dict and 0 < len(value) <= room:
                 room -= len(value)
                 for inner, held in value.items():
                     out.setdefault(f"{name}.{inner}", held)
@@ -38,9 +38,9 @@ def flat(row: dict[str, Any]) -> dict[str, Any]:
 def flat_names(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Return the fields of flat rows, in the order in which they come first.
 
-    A field that is null where others have an object is none.
+    A field that is null or empty where others have an object is none.
     """
     names = dict.fromkeys(name for row in rows for name in row)
     above = {name.rpartition(".")[0] for name in names} & names.keys()
-    held = {name for name in above if any(row.get(name) is not None for row in rows)}
+    held = {name for name in above if any(row.get(name) not in (None, {}) for row in rows)}
     return [name for name in names if name not in above or name in held]
