@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from functools import cache
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from starlette.applications import Starlette
@@ -16,8 +16,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from scstream.service import answers, metrics
-from scstream.service.guard import Guard, Refused
+from scstream.service.guard import Guard
 from scstream.service.openapi import description
+from scstream.service.refused import Refused, shortened
 from scstream.service.served import Served
 from scstream.service.settings import Settings
 from scstream.service.stream import EventStream
@@ -30,6 +31,9 @@ _TYPES = {
     ".svg": "image/svg+xml",
     ".json": "application/json",
 }
+
+_WORKERS = 2  # threads that read rows and predict; more would hold up the others' answers
+_PATHS = ("/predict", "/learn", "/metrics", "/health", "/api/chronicle", "/api/updates")
 
 _Handler = Callable[[Request], Awaitable[Response]]
 
@@ -54,7 +58,11 @@ def make_app(served: Served, settings: Settings) -> ASGIApp:
     ]
     handlers = {Refused: _refusal, HTTPException: _no_such_address}
     app = Starlette(routes=routes, exception_handlers=handlers)
-    return Guard(_Counted(app, served), settings)
+
+    def count(path: str, status: int) -> None:
+        served.metrics.requests.labels(path if path in _PATHS else "other", str(status)).inc()
+
+    return Guard(app, settings, count)
 
 
 class _Service:
@@ -64,6 +72,7 @@ class _Service:
         self._served = served
         self._settings = settings
         self._learning = asyncio.Lock()
+        self._pool = ThreadPoolExecutor(_WORKERS, "scstream-predict")
 
     def page(self, name: str) -> _Handler:
         """Return what answers with a file of the page."""
@@ -105,55 +114,54 @@ class _Service:
 
     async def predict(self, request: Request) -> Response:
         """Answer with labels, and what else is asked for."""
-        rows, _ = await self._rows(request)
         fields = request.query_params.get("fields", "label").split(",")
-        found = _taken(answers.answer, self._served.model, rows, fields)
+        answers.check_fields(fields)
+        job = self._predict(request, await request.body(), fields)
+        response = None
+        while response is None:  # others' requests come in between
+            response = await self._work(next, job)
+        return response
+
+    def _predict(
+        self, request: Request, body: bytes, fields: list[str]
+    ) -> Iterator[Response | None]:
+        """Work on a prediction for a while, and again, until there is a response."""
+        model = self._served.model
+        rows, _ = self._rows(request, body)
+        found: dict[str, list[Any]] = {name: [] for name in fields}
+        for part in answers.answer(model, rows, fields):
+            if found[fields[0]]:
+                yield None
+            for name, values in part.items():
+                found[name] += values
         if answers.ARROW in request.headers.get("accept", ""):
-            return Response(answers.to_arrow(found), media_type=answers.ARROW)
-        return _json(found)
+            yield Response(answers.to_arrow(found), media_type=answers.ARROW)
+        yield Response(answers.to_json(found), media_type=answers.JSON)
 
     async def learn(self, request: Request) -> Response:
         """Learn a batch, and answer with its labels."""
-        rows, more = await self._rows(request)
+        rows, more = await self._work(self._rows, request, await request.body())
         async with self._learning:
             found = await asyncio.to_thread(_taken, self._served.learn, rows, more.get("time"))
-        return _json(found)
+        return Response(await self._work(answers.to_json, found), media_type=answers.JSON)
 
-    async def _rows(self, request: Request) -> tuple[Any, dict[str, Any]]:
+    def _rows(self, request: Request, body: bytes) -> tuple[Any, dict[str, Any]]:
         kind = request.headers.get("content-type", "")
-        return answers.read_rows(await request.body(), kind, self._settings.most_rows)
+        return answers.read_rows(body, kind, self._settings, answers.names_of(self._served.model))
 
-
-_PATHS = ("/predict", "/learn", "/metrics", "/health", "/api/chronicle", "/api/updates")
-
-
-class _Counted:
-    """Counts answers by path and status."""
-
-    def __init__(self, app: ASGIApp, served: Served) -> None:
-        self._app = app
-        self._counter = cache(served.metrics.requests.labels)  # of few paths and few statuses
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        path = scope["path"] if scope["path"] in _PATHS else "other"
-
-        async def counted(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                self._counter(path, str(message["status"])).inc()
-            await send(message)
-
-        await self._app(scope, receive, counted)
+    async def _work(self, act: Callable[..., Any], *args: Any) -> Any:
+        """Act on what was sent in another thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, _taken, act, *args)
 
 
 def _taken(act: Callable[..., Any], *args: Any) -> Any:
     """Act on rows of a request; what the model refuses is the sender's to mend."""
     try:
         return act(*args)
-    except (ValueError, TypeError) as error:
-        raise Refused(422, str(error)) from error
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise Refused(422, shortened(str(error))) from error
+    except MemoryError:
+        raise Refused(413, "There is not enough memory for this request.") from None
 
 
 async def _refusal(request: Request, refused: Exception) -> Response:

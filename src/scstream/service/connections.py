@@ -1,74 +1,90 @@
-"""Connections that cannot hold up the service: silent ones end, and only so many wait."""
+"""Connections that cannot hold up the service: silent ones end, and only so many wait.
+
+uvicorn has no limit for the time until a request's head is there, and its limit on connections
+turns everyone away once silent ones have reached it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, ClassVar
+from typing import Any
 
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from scstream.service.settings import Settings
 
-class Waiting:
-    """The connections that have not sent a whole request, oldest first.
+_PIECE = 4096  # bytes that are read at once: a body in chunks of one byte costs much for each
+
+_Client = tuple[str, int]
+
+
+class Connections:
+    """The open connections, and an application that notes which of them are being answered.
 
     Parameters
     ----------
-    most : int
-        How many connections there may be before the oldest of those that wait are closed.
-    patience : float
-        Seconds that each may take for the head of a request.
+    app : ASGI application
+    settings : Settings
+        How many connections there may be before the oldest of those that wait are closed, and
+        the seconds that each may wait for the head of a request.
     """
 
-    def __init__(self, most: int, patience: float) -> None:
-        self.most = most
-        self.patience = patience
-        self.open = 0
-        self._since: dict[Any, asyncio.TimerHandle] = {}
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._most = settings.most_connections
+        self._patience = settings.patience
+        self._open: dict[_Client, Any] = {}
+        self._waiting: dict[_Client, asyncio.TimerHandle] = {}  # oldest first
 
-    def add(self, connection: Any, loop: asyncio.AbstractEventLoop) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; its connection waits before and after."""
+        client = tuple(scope["client"] or ())
+        self._stop_waiting(client)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._wait(client)
+
+    def _wait(self, client: Any) -> None:
         """Let a connection wait for a request, which has to come in time."""
-        if connection not in self._since:
-            self._since[connection] = loop.call_later(self.patience, self._close, connection)
-        if self.open > self.most:
-            self._close(next(iter(self._since)))
+        if client in self._open:
+            self._stop_waiting(client)
+            loop = asyncio.get_running_loop()
+            self._waiting[client] = loop.call_later(self._patience, self._close, client)
+            if len(self._open) > self._most:
+                self._close(next(iter(self._waiting)))
 
-    def remove(self, connection: Any) -> None:
-        """Let a connection go: its request has come, or it is gone."""
-        timer = self._since.pop(connection, None)
+    def _stop_waiting(self, client: Any) -> None:
+        timer = self._waiting.pop(client, None)
         if timer is not None:
             timer.cancel()
 
-    def _close(self, connection: Any) -> None:
-        self.remove(connection)
-        connection.transport.close()
+    def _close(self, client: _Client) -> None:
+        self._stop_waiting(client)
+        self._open[client].close()
 
+    def protocol(self) -> type[asyncio.Protocol]:
+        """Return uvicorn's protocol, which here reports connections and reads small pieces."""
+        connections = self
 
-def bounded_protocol(most: int, patience: float) -> type[asyncio.Protocol]:
-    """Return the protocol of a server whose silent connections end, see `Waiting`."""
+        class Bounded(AutoHTTPProtocol, asyncio.BufferedProtocol):  # type: ignore[misc, valid-type]
+            def connection_made(self, transport: Any) -> None:
+                super().connection_made(transport)
+                self._piece = bytearray(_PIECE)
+                self._client: _Client = transport.get_extra_info("peername")[:2]
+                connections._open[self._client] = transport
+                connections._wait(self._client)
 
-    class Bounded(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-        waiting: ClassVar[Waiting] = Waiting(most, patience)
+            def get_buffer(self, sizehint: int) -> bytearray:
+                return self._piece
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self.waiting.open += 1
-            self.waiting.add(self, self.loop)
+            def buffer_updated(self, nbytes: int) -> None:
+                self.data_received(bytes(self._piece[:nbytes]))
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self.cycle is not None and not self.cycle.response_complete:
-                self.waiting.remove(self)
-            else:
-                self.waiting.add(self, self.loop)
+            def connection_lost(self, exc: Exception | None) -> None:
+                connections._stop_waiting(self._client)
+                connections._open.pop(self._client, None)
+                super().connection_lost(exc)
 
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            if self.cycle is None or self.cycle.response_complete:
-                self.waiting.add(self, self.loop)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self.waiting.open -= 1
-            self.waiting.remove(self)
-            super().connection_lost(exc)
-
-    return Bounded
+        return Bounded

@@ -6,17 +6,21 @@ import asyncio
 import hmac
 import json
 import logging
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs, urlsplit
+from collections.abc import Callable
+from urllib.parse import parse_qs, quote, unquote
 
-from starlette.requests import ClientDisconnect
+from starlette.datastructures import Headers
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from scstream.service.settings import Settings, is_address, is_any
+from scstream.service.refused import Refused, shortened
+from scstream.service.settings import Settings
 
 _LOG = logging.getLogger("scstream.service")
 _COOKIE = "scstream_token"
 _OPEN_PATHS = frozenset({"/health"})  # say nothing of the data
+_BODIES = 8  # of the largest size, that may be held at once
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -33,103 +37,86 @@ _HEADERS = [
 ]
 
 
-class Refused(Exception):
-    """A request that is answered with an error.
+class Guard:
+    """Checks host, origin and token, bounds bodies, and adds the headers that keep a page safe.
 
     Parameters
     ----------
-    status : int
-        The HTTP status.
-    reason : str
-        What was wrong, for the person who sent it.
+    app : ASGI application
+    settings : Settings
+    count : callable
+        Takes path and status of each answer.
     """
 
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
-
-
-class Guard:
-    """Checks host, origin and token, bounds bodies, and adds the headers that keep a page safe."""
-
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, count: Callable[[str, int], object]
+    ) -> None:
         self._app = app
         self._settings = settings
-        self._hosts = settings.hosts
+        self._count = count
         self._token = None if settings.token is None else settings.token.encode()
+        self._held = 0  # bytes of all bodies that are being read or answered
+        self._checked = TrustedHostMiddleware(self._check, settings.hosts, www_redirect=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self._app(scope, receive, send)
-            return
         begun = False
 
         async def guarded(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
+                self._count(scope["path"], message["status"])
                 message = {**message, "headers": [*message.get("headers", []), *_HEADERS]}
             await send(message)
 
+        refused = Refused(500, "Something went wrong in the service.")
         try:
-            headers = {name.decode("latin-1"): value for name, value in scope["headers"]}
-            self._check_host(headers)
-            link = self._token_of_link(scope)
-            if link is not None:
-                await _redirect(link, guarded)
-                return
-            if scope["path"] not in _OPEN_PATHS:
-                self._check_token(headers)
-            receive = self._bounded(headers, receive)
-            await self._app(scope, receive, guarded)
-        except Refused as refused:
-            if not begun:
-                await _answer(refused.status, refused.reason, guarded)
-        except ClientDisconnect:  # before its request was whole: there is nobody to answer
+            await self._checked(scope, receive, guarded)
             return
-        except Exception:
-            _LOG.exception("A request failed.")
-            if not begun:
-                await _answer(500, "Something went wrong in the service.", guarded)
+        except ClientDisconnect:  # before its request was whole: no answer can arrive
+            return
+        except Refused as known:
+            refused = known
+        except Exception as error:
+            _LOG.error("A request failed: %s", shortened(ascii(error)))
+            _LOG.debug("It failed here.", exc_info=True)
+        if not begun:
+            await _answer(refused.status, refused.reason, guarded)
 
-    def _check_host(self, headers: dict[str, bytes]) -> None:
-        host = _name(headers.get("host", b"").decode("latin-1"))
-        known = host in self._hosts
-        if not known and not (is_any(self._settings.host) and is_address(host)):
-            raise Refused(421, "This service does not answer for that host.")
-        origin = headers.get("origin")
-        if origin is not None and origin != b"null":
-            if urlsplit(origin.decode("latin-1")).netloc != headers["host"].decode("latin-1"):
-                raise Refused(403, "Requests from other sites are not answered.")
-        elif origin == b"null":
+    async def _check(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for this host, if its site and its token are right."""
+        headers = Headers(scope=scope)
+        site = headers.get("origin", "").partition("://")[2]
+        if "origin" in headers and site.lower() != headers["host"].lower():
             raise Refused(403, "Requests from other sites are not answered.")
-
-    def _token_of_link(self, scope: Scope) -> str | None:
-        """Return the token of the printed link, if this is the link."""
-        if self._token is None or scope["path"] != "/" or b"token=" not in scope["query_string"]:
-            return None
-        given: str = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        self._compare(given)
-        return given
-
-    def _check_token(self, headers: dict[str, bytes]) -> None:
-        if self._token is None:
+        if self._is_link(scope):
+            await _redirect(self._settings.token or "", send)
             return
-        given = headers.get("authorization", b"").decode("latin-1")
+        if scope["path"] not in _OPEN_PATHS:
+            self._check_token(headers)
+        body = _Body(self._settings, headers, receive)
+        try:
+            await self._app(scope, self._bounded(body), send)
+        finally:
+            self._held -= body.size
+
+    def _is_link(self, scope: Scope) -> bool:
+        """Whether a request is for the printed link, with the right token."""
+        if self._token is None or scope["path"] != "/" or b"token=" not in scope["query_string"]:
+            return False
+        self._compare(parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0])
+        return True
+
+    def _check_token(self, headers: Headers) -> None:
+        given = headers.get("authorization", "")
         if given[:7].lower() == "bearer ":
             self._compare(given[7:].strip())
-            return
-        try:
-            cookie = SimpleCookie(headers.get("cookie", b"").decode("latin-1")).get(_COOKIE)
-        except CookieError:
-            cookie = None
-        self._compare("" if cookie is None else cookie.value)
+        else:
+            self._compare(unquote(cookie_parser(headers.get("cookie", "")).get(_COOKIE, "")))
 
     def _compare(self, given: str) -> None:
-        if self._token is None or hmac.compare_digest(given.encode("utf-8"), self._token):
+        if self._token is None or hmac.compare_digest(given.encode(), self._token):
             return
         raise Refused(
             401,
@@ -137,42 +124,57 @@ class Guard:
             "'Authorization: Bearer TOKEN'.",
         )
 
-    def _bounded(self, headers: dict[str, bytes], receive: Receive) -> Receive:
-        """Return a way to read the body that gives up when it is too long or too slow."""
-        most, left = self._settings.most_bytes, self._settings.most_bytes
-        length = headers.get("content-length", b"0")
-        if not length.isdigit() or int(length) > most:
-            raise Refused(413, f"The body is too large: at most {most:,} bytes are taken.")
-        done = False
+    def _bounded(self, body: _Body) -> Receive:
+        """Return a way to read a body while there is memory for it."""
 
-        async def bounded() -> Message:
-            nonlocal left, done
-            if done:  # what follows is the client going away, however long that takes
-                return await receive()
+        async def receive() -> Message:
+            before = body.size
             try:
-                async with asyncio.timeout(self._settings.patience):
-                    message = await receive()
-            except TimeoutError:
-                raise Refused(408, "The body did not arrive in time.") from None
-            if message["type"] == "http.request":
-                left -= len(message.get("body", b""))
-                done = not message.get("more_body", False)
-                if left < 0:
-                    raise Refused(413, f"The body is too large: at most {most:,} bytes are taken.")
+                message = await body.receive()
+            finally:
+                self._held += body.size - before
+            if self._held > _BODIES * self._settings.most_bytes:
+                raise Refused(503, "The service is busy with other requests: try again later.")
             return message
 
-        return bounded
+        return receive
 
 
-def _name(host: str) -> str:
-    """Return a ``Host`` header without its port, in lower case."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.rpartition(":")[0].lower() if host.count(":") == 1 else host.lower()
+class _Body:
+    """A body that is given up when it is too long, or not whole in time."""
+
+    def __init__(self, settings: Settings, headers: Headers, receive: Receive) -> None:
+        self._most = settings.most_bytes
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit() and len(length) < 20):
+            raise Refused(400, "The header Content-Length is not a number.")
+        self._check(int(length))
+        self._receive = receive
+        self._end = asyncio.get_running_loop().time() + settings.patience
+        self._done = False
+        self.size = 0  # bytes so far
+
+    async def receive(self) -> Message:
+        """Return the next part; behind the last one, wait for the client to go away."""
+        if self._done:
+            return await self._receive()
+        try:
+            async with asyncio.timeout_at(self._end):
+                message = await self._receive()
+        except TimeoutError:
+            raise Refused(408, "The body did not arrive in time.") from None
+        self._done = not message.get("more_body", False)
+        self.size += len(message.get("body", b""))
+        self._check(self.size)
+        return message
+
+    def _check(self, size: int) -> None:
+        if size > self._most:
+            raise Refused(413, f"The body is too large: at most {self._most:,} bytes are taken.")
 
 
 async def _redirect(token: str, send: Send) -> None:
-    cookie = f"{_COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
+    cookie = f"{_COOKIE}={quote(token, safe='')}; Path=/; HttpOnly; SameSite=Strict"
     headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 303, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

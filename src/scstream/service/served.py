@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 from time import monotonic, thread_time
+from time import time as now
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
@@ -17,6 +18,7 @@ from scstream.model import ScStream
 from scstream.service.answers import for_model
 from scstream.service.feed import Feed
 from scstream.service.metrics import Metrics
+from scstream.support.times import as_date, is_moment, moment
 
 PAUSE = 0.4  # seconds from one moment to the next while a page is open: clusters glide as long
 _ALONE = 1.0  # the same while none is: one that is opened later can look back
@@ -26,7 +28,20 @@ _MOST_WAITING = 1000  # batches that wait to be counted
 # Of a batch's rows: numbers, or a way to get them from the model if the batch is shown.
 Scores = ArrayLike | Callable[[ScStream], ArrayLike] | None
 
+_LATEST = 2.0**52  # of times that are numbers: each whole one has many later ones
+_AHEAD = 10 * 366 * 86400.0  # seconds from now to the latest date
+
 _LOG = logging.getLogger("scstream.service")
+
+
+def check_time(time: Any, model: ScStream) -> None:
+    """Raise `ValueError` for a time that leaves no room for later ones."""
+    dates = is_moment(time) or (model.n_batches_ > 0 and model.dates_)
+    at = moment(time) if is_moment(time) else time
+    latest = now() + _AHEAD if dates else _LATEST
+    if isinstance(at, int | float) and not -_LATEST <= at <= latest:
+        most = as_date(latest)[:10] if dates else f"{latest:.1e}"
+        raise ValueError(f"The time is too far ahead for later ones to follow: at most {most}.")
 
 
 class _Last(NamedTuple):
@@ -130,6 +145,7 @@ class Served:
         model = self._own
         if model is None:
             raise ValueError("No model is available.")
+        check_time(time, model)
         X = for_model(rows, model)
         scores = -self.model.score_samples(X) if model.n_batches_ else None
         self._began = monotonic()

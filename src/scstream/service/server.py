@@ -9,7 +9,7 @@ import time
 import uvicorn
 from starlette.types import ASGIApp
 
-from scstream.service.connections import bounded_protocol
+from scstream.service.connections import Connections
 from scstream.service.settings import Settings
 
 _START = 10.0  # seconds a server may take to begin
@@ -34,9 +34,12 @@ class Server:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._socket = _listen(settings.host, settings.port)
         self.port: int = self._socket.getsockname()[1]
+        connections = Connections(app, settings)
         config = uvicorn.Config(
-            app,
-            http=bounded_protocol(settings.most_connections, settings.patience),
+            connections,
+            http=connections.protocol(),
+            limit_concurrency=2 * settings.most_connections,
+            proxy_headers=False,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 _LOOPBACK_NAMES = ("localhost",)
+_SENDABLE = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,16 @@ class Settings:
         The largest body of a request.
     most_rows : int
         The most rows of a request.
+    most_columns, most_values : int
+        The most columns, and the most values, of a request.
+    longest_word : int
+        The most characters of a word among the values.
     most_connections : int
         Beyond this many, connections that have not sent a request are closed, oldest first.
     most_pages : int
         The most pages that may follow the stream at once.
     patience : float
-        Seconds that a client may take for a request's head, and for its body.
+        Seconds that a client may take for a request's head, and for its whole body.
     """
 
     host: str = "127.0.0.1"
@@ -45,6 +52,9 @@ class Settings:
     learning: bool = False
     most_bytes: int = 16 * 2**20
     most_rows: int = 100_000
+    most_columns: int = 10_000
+    most_values: int = 4_000_000
+    longest_word: int = 1000
     most_connections: int = 500
     most_pages: int = 100
     patience: float = 10.0
@@ -52,26 +62,33 @@ class Settings:
     def __post_init__(self) -> None:
         if not 0 <= self.port < 2**16:
             raise ValueError(f"port must be between 0 and 65535; got {self.port}.")
+        if any("*" in name.removeprefix("*.") for name in self.allowed_hosts):
+            raise ValueError("An allowed host is a name, or *.NAME for all names below one.")
         if self.token is not None and len(self.token) < 8:
             raise ValueError("The token is too short: use at least 8 characters.")
-        if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
-            raise ValueError("The token may hold printable ASCII characters only.")
+        if self.token is not None and not _SENDABLE.fullmatch(self.token):
+            raise ValueError("The token may hold printable ASCII characters only, and no spaces.")
         if self.token is None and not is_loopback(self.host):
             object.__setattr__(self, "token", secrets.token_urlsafe(24))
 
     @property
-    def hosts(self) -> frozenset[str]:
-        """The names that a request's ``Host`` header may carry, in lower case, without a port."""
-        names = {*_LOOPBACK_NAMES, "127.0.0.1", "::1", *self.allowed_hosts}
-        if not is_any(self.host):
-            names.add(self.host)
-        return frozenset(name.lower() for name in names)
+    def hosts(self) -> list[str]:
+        """The names that a request's ``Host`` header may carry, without a port.
+
+        Any name will do for all addresses of the machine, where a token is always needed.
+        """
+        names = [*_LOOPBACK_NAMES, "127.0.0.1", "::1", self.host, *self.allowed_hosts]
+        if is_any(self.host):
+            return ["*"]
+        return [f"[{name}]" if ":" in name else name for name in names]
 
     def link(self, port: int) -> str:
         """Return the address of the page, with the token where there is one."""
         host = "127.0.0.1" if is_any(self.host) else self.host
         host = f"[{host}]" if ":" in host else host
-        return f"http://{host}:{port}/" + (f"?token={self.token}" if self.token else "")
+        return f"http://{host}:{port}/" + (
+            f"?token={quote(self.token, safe='')}" if self.token else ""
+        )
 
 
 def split_address(text: str) -> tuple[str, int]:
@@ -109,12 +126,3 @@ def is_any(host: str) -> bool:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return False
-
-
-def is_address(host: str) -> bool:
-    """Whether a host is given as a number, which no name server can redirect."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -1,0 +1,214 @@
+"""Rows of an Arrow stream: checked message by message before anything is decoded."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.columns import Columns
+from scstream.service.refused import Refused, check_names, check_size
+from scstream.service.settings import Settings
+from scstream.sources.table import array_of
+
+_MOST_MESSAGES = 10_000
+_EXPANSION = 4  # decoded bytes for each byte that a body may have
+_NODE = 16  # bytes of a column's length and missing values, and of a buffer's offset and length
+
+
+def read_arrow(body: bytes, settings: Settings) -> Columns:
+    """Return the rows of an Arrow stream, or raise `Refused`.
+
+    Rows and decoded bytes are counted before anything is decoded. Each record batch is validated
+    in full before any of its values is read.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise Refused(
+            415, "This service does not accept Arrow: it needs the extra 'parquet'."
+        ) from None
+    try:
+        _Messages(settings).check(body, pa)
+        with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
+            names = list(reader.schema.names)
+            check_names(names)
+            lots = [_decoded(batch, settings, pa) for batch in reader]
+    except MemoryError:
+        raise Refused(413, "The Arrow stream is too large to decode.") from None
+    except (pa.ArrowException, OSError, ValueError, ArithmeticError, struct.error):
+        raise Refused(400, "The body is not a valid Arrow stream.") from None
+    columns = [np.concatenate(parts) for parts in zip(*lots, strict=True)]
+    return Columns(columns, names, len(columns[0]) if columns else 0)
+
+
+class _Messages:
+    """Counts what a stream's messages declare; the messages' own layout is checked by pyarrow.
+
+    Parameters
+    ----------
+    settings : Settings
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._width = 0
+        self._rows = 0
+        self._left = _EXPANSION * settings.most_bytes  # of decompressed bytes
+        self._dictionaries: set[int] = set()
+
+    def check(self, body: bytes, pa: Any) -> None:
+        """Raise `Refused` for a stream that declares too much, or what no column can be."""
+        messages = pa.ipc.MessageReader.open_stream(pa.py_buffer(body))
+        for i, message in enumerate(messages):
+            data = bytes(message.metadata)
+            header = _Table(data, struct.unpack_from("<I", data)[0]).table(2)
+            if i >= _MOST_MESSAGES:
+                raise Refused(413, f"At most {_MOST_MESSAGES:,} record batches are taken at once.")
+            if i == 0:
+                self._check_schema(data, header, message.type, pa)
+            elif message.type == "dictionary":
+                self._check_dictionary(header, message.body)
+            elif message.type == "record batch":
+                self._rows += header.number(0, "<q")
+                check_size(self._rows, self._width, self._settings)
+                self._check_batch(header, message.body, self._width)
+            else:
+                raise ValueError("an unexpected message")
+
+    def _check_schema(self, data: bytes, header: _Table, kind: str, pa: Any) -> None:
+        if kind != "schema" or header.number(0, "<h") != 0:  # big-endian numbers
+            raise ValueError("no schema that can be read")
+        self._width = header.vector(1)[1]
+        check_size(0, self._width, self._settings)
+        if b"ARROW:extension:name" in data:  # its description would be parsed
+            raise Refused(422, "Arrow's extension types are not accepted.")
+        for field in pa.ipc.read_schema(pa.py_buffer(_as_message(data))):
+            if not _is_plain(field.type, pa):
+                raise Refused(
+                    422,
+                    f"A column of type {str(field.type)[:50]} is not accepted: send numbers, truth "
+                    "values, words or dates.",
+                )
+
+    def _check_dictionary(self, header: _Table, body: Any) -> None:
+        name = header.number(0, "<q")
+        if header.number(2, "<b") or name in self._dictionaries:
+            raise Refused(422, "A dictionary may be sent once, before the first record batch.")
+        self._dictionaries.add(name)
+        self._check_batch(header.table(1), body, 1)
+
+    def _check_batch(self, batch: _Table, body: Any, width: int) -> None:
+        """Check the lengths of a batch's columns, and how large its buffers become."""
+        n = batch.number(0, "<q")
+        check_size(n, width, self._settings)
+        lengths = batch.numbers(1)[::2]
+        if n < 0 or len(lengths) != width or (lengths != n).any():
+            raise ValueError("columns of different lengths")
+        if batch.slot(3):  # compressed: each buffer begins with its length
+            for offset, length in batch.numbers(2).reshape(-1, 2).tolist():
+                size = struct.unpack_from("<q", body, offset)[0] if length > 0 <= offset else 0
+                self._left -= max(size, 0)
+            if self._left < 0:
+                raise Refused(413, "The Arrow stream is too large when it is decompressed.")
+
+
+class _Table:
+    """A table of the messages' format, FlatBuffers: fields by number, all of them optional."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data = data
+        self._at = at
+        self._fields = at - struct.unpack_from("<i", data, at)[0]
+        self._size = struct.unpack_from("<H", data, self._fields)[0]
+
+    def slot(self, i: int) -> int:
+        """Return where a field is; 0 if it is not there."""
+        if 4 + 2 * i >= self._size:
+            return 0
+        offset: int = struct.unpack_from("<H", self._data, self._fields + 4 + 2 * i)[0]
+        return self._at + offset if offset else 0
+
+    def number(self, i: int, kind: str) -> int:
+        """Return a number, 0 if it is not there."""
+        at = self.slot(i)
+        return int(struct.unpack_from(kind, self._data, at)[0]) if at else 0
+
+    def table(self, i: int) -> _Table:
+        """Return a table within this one."""
+        return _Table(self._data, self._follow(i))
+
+    def vector(self, i: int) -> tuple[int, int]:
+        """Return where a vector begins, and how many entries it has."""
+        if not self.slot(i):
+            return 0, 0
+        at = self._follow(i)
+        return at + 4, int(struct.unpack_from("<I", self._data, at)[0])
+
+    def numbers(self, i: int) -> NDArray[np.int64]:
+        """Return the numbers of a vector of pairs, one after the other."""
+        at, n = self.vector(i)
+        return np.frombuffer(self._data[at : at + n * _NODE], "<i8")
+
+    def _follow(self, i: int) -> int:
+        at = self.slot(i)
+        if not at:
+            raise ValueError("a field is missing")
+        return at + int(struct.unpack_from("<I", self._data, at)[0])
+
+
+def _as_message(data: bytes) -> bytes:
+    """Return a message's description as it stands in a stream."""
+    return struct.pack("<iI", -1, len(data)) + data
+
+
+def _is_plain(kind: Any, pa: Any) -> bool:
+    """Whether a type holds numbers, truth values, words or dates, or a dictionary of them."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return not types.is_dictionary(kind.value_type) and _is_plain(kind.value_type, pa)
+    tests = (
+        types.is_null, types.is_boolean, types.is_integer, types.is_floating, types.is_decimal,
+        types.is_date, types.is_timestamp, types.is_duration, _is_text,
+    )  # fmt: skip
+    return any(test(kind) for test in tests)
+
+
+def _is_text(kind: Any) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _decoded(batch: Any, settings: Settings, pa: Any) -> list[NDArray[Any]]:
+    """Return the columns of a record batch once it is valid, and its words are counted."""
+    batch.validate(full=True)
+    return [_column(column, settings, pa) for column in batch.columns]
+
+
+def _column(column: Any, settings: Settings, pa: Any) -> NDArray[Any]:
+    if pa.types.is_dictionary(column.type):
+        words = np.append(_column(column.dictionary, settings, pa), [None])
+        places = column.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
+        found: NDArray[Any] = words[places.astype(np.int64)]
+        return found
+    if _is_text(column.type):
+        lengths = _lengths(column)
+        if lengths.max(initial=0) > settings.longest_word:
+            raise Refused(422, f"A word is longer than {settings.longest_word:,} bytes.")
+        if lengths.sum() > _EXPANSION * settings.most_bytes:
+            raise Refused(413, "The words of a column are too long together.")
+    return array_of(column)
+
+
+def _lengths(column: Any) -> NDArray[np.int64]:
+    """Return the lengths of words in bytes, 0 for those that are missing."""
+    import pyarrow.compute as pc
+
+    if str(column.type) == "string_view":  # 16 bytes each, of which the length comes first
+        views = np.frombuffer(column.buffers()[1] or b"", "<i4")[::4]
+        lengths = views[column.offset : column.offset + len(column)].astype(np.int64)
+        lengths[column.is_null().to_numpy(zero_copy_only=False)] = 0
+        return lengths
+    counted = pc.binary_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+    return np.asarray(counted, dtype=np.int64)
