@@ -184,7 +184,7 @@ def test_the_dashboard_asks_for_figures_that_there_are(start, model):
         text += ask(live, "/metrics").body.decode()
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert len(asked) >= 8
-    for name in re.findall(r"scstream_\w+", " ".join(asked)):
+    for name in re.findall(r"(?:scstream|process)_\w+", " ".join(asked)):
         assert re.search(rf"^{name}[ {{]", text, re.MULTILINE), name
 
 

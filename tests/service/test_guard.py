@@ -1,10 +1,13 @@
 """Who is answered, for which host, and how much may be sent."""
 
 import re
+import select
 import socket
+import time
+from contextlib import ExitStack, suppress
 
 import pytest
-from serving import PATIENCE, ask
+from serving import PATIENCE, ask, wait_until
 
 from scstream.service.served import Served
 from scstream.service.settings import Settings
@@ -37,9 +40,13 @@ def test_a_name_behind_a_proxy_can_be_allowed(start, model):
     assert ask(live, "/api/chronicle", host="clusters.example").status == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
-def test_other_sites_are_not_answered(live, origin):
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "http://127.0.0.1:1", "http://[", "", "http://[::1", "//", "é"],
+)
+def test_other_sites_are_not_answered(live, origin, caplog):
     assert ask(live, "/predict", {"rows": [[1, 2]]}, origin=origin).status == 403
+    assert not caplog.records
 
 
 def test_the_own_page_is_answered(live):
@@ -107,7 +114,18 @@ def test_an_address_others_can_reach_gets_a_token():
     assert first not in repr(Settings(host="0.0.0.0", token=first))
 
 
-@pytest.mark.parametrize("token", ["short", "with\nbreaks-in-it", "ünsafe-letters"])
+@pytest.mark.parametrize("token", ["a&b#c%d+e/f?=g", "%41%42%43%44", 'quotes"and\\;,=signs'])
+def test_a_token_of_any_printable_characters_opens(start, model, token):
+    live = start(Served(model), token=token)
+    answer = ask(live, live.link.partition(f":{live.port}")[2])
+    cookie = answer.headers["set-cookie"].partition(";")[0]
+    assert ask(live, "/metrics", cookie=cookie).status == 200
+    assert ask(live, "/metrics", authorization=f"Bearer {token}").status == 200
+
+
+@pytest.mark.parametrize(
+    "token", ["short", "with\nbreaks-in-it", "ünsafe-letters", "with spaces in it", "end\x7fend"]
+)
 def test_tokens_that_cannot_be_sent_are_refused(token):
     with pytest.raises(ValueError, match="token"):
         Settings(token=token)
@@ -129,12 +147,50 @@ def test_a_body_without_a_length_is_bounded_too(start, model):
         assert b" 413 " in client.recv(4096).split(b"\r\n")[0]
 
 
-def test_a_body_that_does_not_come_is_given_up(start, model):
-    live = start(Served(model), patience=0.5)
+def test_bodies_that_come_too_slowly_are_given_up(start, model):
+    """The time is for the whole body, not for each of its bytes."""
+    live = start(Served(model), patience=1.0)
+    head = "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with ExitStack() as stack:
+        clients = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", live.port), PATIENCE))
+            for _ in range(100)
+        ]
+        for client in clients:
+            client.sendall(f"{head}Content-Length: 100000\r\n\r\n[".encode())
+        begun = time.monotonic()
+        while clients:
+            assert time.monotonic() < begun + PATIENCE
+            time.sleep(0.2)
+            ready, _, _ = select.select(clients, [], [], 0)
+            for client in ready:
+                assert b" 408 " in client.recv(4096).split(b"\r\n")[0]
+                clients.remove(client)
+            for client in clients:
+                with suppress(OSError):
+                    client.sendall(b"1")
+
+
+def test_a_connection_that_was_answered_has_to_send_its_next_request_in_time(start, model):
+    live = start(Served(model), patience=1.0)
     with socket.create_connection(("127.0.0.1", live.port), timeout=PATIENCE) as client:
-        head = "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        client.sendall(f"{head}Content-Length: 100\r\n\r\n[".encode())
-        assert b" 408 " in client.recv(4096).split(b"\r\n")[0]
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b" 200 " in client.recv(4096)
+        client.sendall(b"GET /hea")
+        while client.recv(4096):
+            pass
+
+
+def test_bodies_of_all_requests_together_are_bounded(start, model):
+    live = start(Served(model), most_bytes=10_000)
+    head = "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with ExitStack() as stack:
+        for _ in range(8):
+            client = socket.create_connection(("127.0.0.1", live.port), PATIENCE)
+            stack.enter_context(client)
+            client.sendall(f"{head}Content-Length: 10000\r\n\r\n{' ' * 9995}".encode())
+        wait_until(lambda: ask(live, "/predict", raw=b" " * 9995).status == 503)
+    wait_until(lambda: ask(live, "/predict", [[1.0, 2.0]]).status == 200)
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /hea", b"GET /health HTTP/1.1\r\nHost: local"])
@@ -156,7 +212,7 @@ def test_silent_connections_keep_nobody_out(start, model):
             client.close()
 
 
-def test_errors_show_nothing_of_the_inside(start, model, monkeypatch):
+def test_errors_show_nothing_of_the_inside(start, model, monkeypatch, caplog):
     served = Served(model)
     live = start(served)
 
@@ -168,6 +224,8 @@ def test_errors_show_nothing_of_the_inside(start, model, monkeypatch):
     assert answer.status == 500
     assert "secret" not in answer.body.decode()
     assert "Traceback" not in answer.body.decode()
+    assert len(caplog.messages) == 1
+    assert "\n" not in caplog.text.strip()
 
 
 def test_what_there_is_not_is_said_in_json(live):

@@ -117,7 +117,7 @@ class _Service:
         fields = request.query_params.get("fields", "label").split(",")
         answers.check_fields(fields)
         job = self._predict(request, await request.body(), fields)
-        response = None
+        response: Response | None = None
         while response is None:  # others' requests come in between
             response = await self._work(next, job)
         return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def read_arrow(body: bytes, settings: Settings) -> Columns:
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
             names = list(reader.schema.names)
             check_names(names)
-            lots = [_decoded(batch, settings, pa) for batch in reader]
+            lots = list(_decoded(reader, settings, pa))
     except MemoryError:
         raise Refused(413, "The Arrow stream is too large to decode.") from None
     except (pa.ArrowException, OSError, ValueError, ArithmeticError, struct.error):
@@ -56,8 +57,8 @@ class _Messages:
         self._settings = settings
         self._width = 0
         self._rows = 0
+        self._words = 0  # of dictionaries
         self._left = _EXPANSION * settings.most_bytes  # of decompressed bytes
-        self._dictionaries: set[int] = set()
 
     def check(self, body: bytes, pa: Any) -> None:
         """Raise `Refused` for a stream that declares too much, or what no column can be."""
@@ -94,11 +95,12 @@ class _Messages:
                 )
 
     def _check_dictionary(self, header: _Table, body: Any) -> None:
-        name = header.number(0, "<q")
-        if header.number(2, "<b") or name in self._dictionaries:
-            raise Refused(422, "A dictionary may be sent once, before the first record batch.")
-        self._dictionaries.add(name)
-        self._check_batch(header.table(1), body, 1)
+        if header.number(2, "<b"):  # they would be joined before they can be validated
+            raise Refused(422, "Dictionaries that grow are not accepted: send each one whole.")
+        batch = header.table(1)
+        self._words += batch.number(0, "<q")
+        check_size(self._words, 1, self._settings)
+        self._check_batch(batch, body, 1)
 
     def _check_batch(self, batch: _Table, body: Any, width: int) -> None:
         """Check the lengths of a batch's columns, and how large its buffers become."""
@@ -180,25 +182,47 @@ def _is_text(kind: Any) -> bool:
     return str(kind) in ("string", "large_string", "string_view")
 
 
-def _decoded(batch: Any, settings: Settings, pa: Any) -> list[NDArray[Any]]:
-    """Return the columns of a record batch once it is valid, and its words are counted."""
-    batch.validate(full=True)
-    return [_column(column, settings, pa) for column in batch.columns]
+def _decoded(batches: Any, settings: Settings, pa: Any) -> Iterator[list[NDArray[Any]]]:
+    """Return the columns of each record batch once it is valid, and its words are counted."""
+    words = 0
+    for batch in batches:
+        for column in batch.columns:
+            if pa.types.is_dictionary(column.type):
+                words += len(column.dictionary)
+        if words > settings.most_values:
+            raise Refused(413, "The dictionaries are too large: send fewer record batches.")
+        batch.validate(full=True)
+        yield [_column(column, settings, pa) for column in batch.columns]
 
 
 def _column(column: Any, settings: Settings, pa: Any) -> NDArray[Any]:
     if pa.types.is_dictionary(column.type):
-        words = np.append(_column(column.dictionary, settings, pa), [None])
-        places = column.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
-        found: NDArray[Any] = words[places.astype(np.int64)]
-        return found
-    if _is_text(column.type):
-        lengths = _lengths(column)
-        if lengths.max(initial=0) > settings.longest_word:
-            raise Refused(422, f"A word is longer than {settings.longest_word:,} bytes.")
-        if lengths.sum() > _EXPANSION * settings.most_bytes:
-            raise Refused(413, "The words of a column are too long together.")
+        return _of_dictionary(column, settings, pa)
+    _check_words(column, settings)
     return array_of(column)
+
+
+def _of_dictionary(column: Any, settings: Settings, pa: Any) -> NDArray[Any]:
+    """Return a column of places in a dictionary as its words; each word is one object."""
+    words, places = column.dictionary, column.indices
+    if len(words) > len(places):
+        _check_words(words, settings)
+        return _column(words.take(places), settings, pa)
+    found = np.append(_column(words, settings, pa), [None])
+    places = places.cast(pa.int64()).fill_null(len(words))
+    out: NDArray[Any] = found[places.to_numpy(zero_copy_only=False)]
+    return out
+
+
+def _check_words(column: Any, settings: Settings) -> None:
+    """Raise `Refused` for words that are too long."""
+    if not _is_text(column.type):
+        return
+    lengths = _lengths(column)
+    if lengths.max(initial=0) > settings.longest_word:
+        raise Refused(422, f"A word is longer than {settings.longest_word:,} bytes.")
+    if lengths.sum() > _EXPANSION * settings.most_bytes:
+        raise Refused(413, "The words of a column are too long together.")
 
 
 def _lengths(column: Any) -> NDArray[np.int64]:

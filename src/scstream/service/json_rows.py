@@ -53,7 +53,7 @@ def read_json(
             text.value()
         if text.next:
             raise ValueError("more than one value")
-    except (ValueError, StopIteration, RecursionError):
+    except (ValueError, RecursionError):
         raise Refused(400, "The body is not JSON, or a row of it is too long.") from None
     if rows is None:
         raise Refused(422, 'Send {"rows": [[...], ...]}, or a list of rows.')
@@ -67,7 +67,7 @@ class _Text:
         self._text = text
         self._start = self._at = 0
         self._piece = text[:_PIECE]
-        self._decode = json.JSONDecoder(object_pairs_hook=_object).scan_once
+        self._decode = json.JSONDecoder(object_pairs_hook=_object).raw_decode
 
     @property
     def next(self) -> str:
@@ -99,7 +99,7 @@ class _Text:
         """Return the next value: one that shows if its end is missing."""
         try:
             found, self._at = self._decode(self._piece, self._at)
-        except (StopIteration, ValueError):
+        except ValueError:
             if self._at == 0:
                 raise
             self._move()
@@ -157,7 +157,9 @@ def _lots(text: _Text) -> Iterator[list[Any]]:
     size = 0
     mark = "," if text.next != "]" else text.take("]")
     while mark == ",":
-        if text.next not in ("[", "{"):
+        if text.next in ("", "]"):
+            raise ValueError("a row is missing")
+        if text.next not in "[{":
             raise Refused(422, _ROWS)
         row = text.list_or_object()
         lot.append(row)

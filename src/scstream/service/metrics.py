@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from scstream.chronicle import QUANTILES, Outline, Score
@@ -33,6 +39,7 @@ class Metrics:
 
     def __post_init__(self) -> None:
         r = self.registry
+        ProcessCollector(registry=r)  # memory, processor time and open files
         self.rows = Counter("scstream_rows", "Rows learned", registry=r)
         self.batches = Counter("scstream_batches", "Batches learned", registry=r)
         self.clusters = Gauge("scstream_clusters", "Clusters after the last batch", registry=r)
@@ -53,9 +60,6 @@ class Metrics:
         )
         self.look: Callable[[], Unread | None] | None = None  # at what the source has not yet given
         self._unread: dict[str, Gauge] = {}
-        self.memory = Gauge(
-            "scstream_resident_bytes", "Memory of the process, in bytes", registry=r
-        )
         self.checkpoint = Gauge(
             "scstream_checkpoint_age_seconds", "Seconds since the last checkpoint", registry=r
         )
@@ -121,15 +125,5 @@ class Metrics:
         self.age.set(nan if self._last is None else now - self._last)
         self.checkpoint.set(nan if self._saved is None else now - self._saved)
         self._tell_unread()
-        self.memory.set(_resident_bytes())
         self.pages.set(n_pages)
         return generate_latest(self.registry)
-
-
-def _resident_bytes() -> float:
-    """Return the memory of this process, NaN where the system does not say."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return float(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError, ValueError):
-        return math.nan
