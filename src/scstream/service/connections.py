@@ -14,7 +14,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from scstream.service.settings import Settings
 
-_PIECE = 4096  # bytes that are read at once: a body in chunks of one byte costs much for each
+_PIECE = 2048  # bytes that are read at once: a body in chunks of one byte costs much for each
 
 _Client = tuple[str, int]
 
