@@ -1,9 +1,8 @@
-"""The report: one page that needs nothing else, says what was in the chronicle, hides nothing."""
+"""The report: one page that needs nothing else, with tables for readers without scripts."""
 
 import base64
 import hashlib
 import re
-import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from scstream import ScStream
 from scstream.chronicle import Chronicle, Moment, Score
 from scstream.cli import main
-from scstream.plot import PALETTE
 from scstream.report import render_report, write_report
 
 VOID = {"meta", "link", "br", "img", "path", "use", "rect", "input"}
@@ -70,10 +68,6 @@ def without_script(text):
     return text[: text.index('<div class="page">')]
 
 
-def pictures(text):
-    return re.findall(r"<svg.*?</svg>", without_script(text), flags=re.DOTALL)
-
-
 def test_page_is_whole_and_asks_for_nothing(page):
     parsed = Page(page)
     assert not {"img", "iframe", "object"} & set(parsed.tags)
@@ -97,37 +91,12 @@ def test_title_is_escaped(page):
     assert "<wind>" not in page
 
 
-def test_all_pictures_are_there_and_are_sound(page, chronicle):
-    drawn = pictures(page)
-    assert len(drawn) == 4
-    for picture in drawn:
-        ET.fromstring(picture)
-    names = re.findall(r'\bid="([^"]*)"', page)
-    assert len(names) == len(set(names))
-    used = re.findall(r'href="#([^"]*)"|url\(#([^)]*)\)', without_script(page))
-    assert {a or b for a, b in used} <= set(names)
-
-
-def test_colors_of_pictures_are_the_pages(page):
-    for picture in pictures(page):
-        assert not re.findall(r"#[0-9a-fA-F]{6}\b", picture)
-    variables = set(re.findall(r"var\(--(\w+)\)", page))
-    of_page = re.findall(r":root[^{]*\{([^}]*--ink:[^}]*)\}", page)  # light, dark, dark by choice
-    assert len(of_page) == 3
-    light, dark = re.findall(r":root \{([^}]*--c0:[^}]*)\}", page)
-    for place, shades in ((of_page[0], light), (of_page[1], dark), (of_page[2], dark)):
-        assert variables <= set(re.findall(r"--(\w+):", place + shades))
-    assert PALETTE[0] in light
-    assert PALETTE[0] not in dark
-    assert "prefers-color-scheme: dark" in page
-
-
 def test_tables_say_what_the_chronicle_says(page, chronicle):
     text = " ".join(Page(page).text)
     assert "680" in text  # rows: three batches of 120, two of 160
     assert f"{chronicle[-1].n_clusters} at the end" in text
     for cluster_id in chronicle[-1].ids:
-        assert re.search(rf"</span>{cluster_id}</td>", page)
+        assert f"<tr><td>{cluster_id}</td>" in page
     for share in chronicle[-1].weights:
         assert f"<td>{share:.1%}</td>" in page
     split_or_birth = [e for e in chronicle.events if e["time"] == 3.0]
@@ -139,14 +108,6 @@ def test_same_chronicle_gives_the_same_page(page, chronicle):
     assert render_report(chronicle, title="Rain & <wind>") == page
 
 
-def test_drawing_leaves_matplotlibs_settings_alone(chronicle):
-    import matplotlib as mpl
-
-    before = dict(mpl.rcParams)
-    render_report(chronicle)
-    assert dict(mpl.rcParams) == before
-
-
 def small(batch, ids, score=None, events=()):
     k = len(ids)
     return Moment(
@@ -155,19 +116,13 @@ def small(batch, ids, score=None, events=()):
     )  # fmt: skip
 
 
-def test_clusters_without_a_place_or_score_have_fewer_pictures():
+@pytest.mark.parametrize("ids", [[0, 1], []])
+def test_clusters_without_a_place_or_score_are_listed(ids):
     chronicle = Chronicle()
-    chronicle._add(small(0, [0, 1]))
+    chronicle._add(small(0, ids))
     page = render_report(chronicle)
-    assert len(pictures(page)) == 1
+    assert f"{len(ids)} at the end" in page
     assert "Events</h2><p>None.</p>" in page
-
-
-def test_moment_without_clusters_is_drawn():
-    chronicle = Chronicle()
-    for batch in range(3):
-        chronicle._add(small(batch, [0, 1] if batch != 1 else []))
-    assert len(pictures(render_report(chronicle))) == 1
 
 
 def test_many_clusters_and_events_are_cut_and_counted():
@@ -209,7 +164,7 @@ def test_command_writes_the_page(chronicle, tmp_path, capsys):
     assert capsys.readouterr().out == f"{tmp_path / 'run.html'}\n"
     assert "<h1>run</h1>" in (tmp_path / "run.html").read_text()
     assert run(source, "-o", tmp_path / "page.html", "--title", "Mine", "--limit", 4) == 0
-    assert "evenly spread over all 5" in (tmp_path / "page.html").read_text()
+    assert "evenly spread over the run" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize("text", [None, "no chronicle\n"])

@@ -20,7 +20,8 @@ from scstream.cli.demo import DESCRIPTION, add_options
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import PrequentialResult, prequential
 from scstream.plot import ClusterColors, extend_paths, plot_clusters, plot_paths, require_matplotlib
-from scstream.support.paths import check_file, has_mark, whole_file
+from scstream.support.atomic import whole_file
+from scstream.support.paths import check_file, has_mark
 from scstream.support.printable import printable
 from scstream.support.progress import Bar
 

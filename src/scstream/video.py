@@ -23,8 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle import Chronicle
 from scstream.model import ScStream
+from scstream.support.atomic import whole_file
 from scstream.support.extras import need_package
-from scstream.support.paths import check_file, exists, identity, look, whole_file
+from scstream.support.paths import check_file, exists, identity, look
 
 ColorSpace = Literal["lab", "rgb"]
 Paint = Literal["mean", "id"]

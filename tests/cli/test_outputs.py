@@ -291,16 +291,6 @@ def test_whole_files_to_pipes(rows):
     assert len(got[0].splitlines()) == 201
 
 
-def test_a_file_that_is_named_like_an_unfinished_one_is_not_written_over(rows):
-    pytest.importorskip("pyarrow")
-    source = rows.rename("out.parquet.unfinished")
-    before = source.read_bytes()
-    argv = ("run", source, "--format", "csv", *RUN, "-o", "out.parquet", "--quiet")
-    assert call(*argv) == 0
-    assert source.read_bytes() == before
-    assert sorted(os.listdir()) == ["out.parquet", "out.parquet.unfinished", "st"]
-
-
 # -- the other commands -------------------------------------------------------------------------
 
 

@@ -180,19 +180,6 @@ def test_forged_places_of_parts_are_told_in_a_line(rows, capsys):
         assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_a_checkpoint_whose_scores_had_the_other_sign_is_refused(rows, capsys):
-    """Scores once were minus the log density: a file must not hold both."""
-    kept = find_checkpoint("state")
-    old = {name: value for name, value in kept.extra.items() if name != "score"}
-    kept.model.save(kept.path, extra=old)
-    before = Path("labels").read_bytes()
-    assert call(*RUN, "-o", "labels", *OUT) == 1
-    assert "field 'score' was minus the log density" in capsys.readouterr().err
-    assert Path("labels").read_bytes() == before
-    kept.model.save(kept.path, extra=kept.extra)
-    assert call(*RUN, "-o", "labels", *OUT) == 0
-
-
 def test_without_scores_in_the_output_such_a_checkpoint_goes_on(tmp_path):
     np.save(tmp_path / "d.npy", np.random.default_rng(0).normal(size=(100, 2)))
     state = tmp_path / "state"

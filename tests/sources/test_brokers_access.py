@@ -241,21 +241,6 @@ def test_a_stopped_run_says_how_to_go_on_without_the_password(tmp_path, capfd, m
     assert "add the password" in text
 
 
-def test_a_checkpoint_of_an_earlier_version_gives_its_password_to_nobody(tmp_path, capfd):
-    (tmp_path / "server").mkdir()
-    with guarded("redis", tmp_path / "server") as (scheme, address, stream):
-        url = f"{scheme}://{LOGIN}@{address}/{stream}?{END}"
-        state = tmp_path / "state"
-        words = ["run", url, "-o", str(tmp_path / "o.csv"), "--checkpoint", str(state), *RUN]
-        assert command(capfd, *words)[0] == 0
-        kept = find_checkpoint(state)
-        kept.extra["settings"]["source"] = url  # as it was written before
-        kept.model.save(kept.path, extra=kept.extra)
-        assert not holds_secret(command(capfd, "show", str(state), "--json")[1])
-        status, text = command(capfd, *words)
-        assert status == 0, text
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -4,17 +4,17 @@ import os
 import time
 from datetime import UTC, datetime
 
-from scstream.support import paths
+from scstream.support import atomic
 from scstream.support.times import moment
 
 
 def test_only_old_temporary_files_are_removed(tmp_path):
-    young, old = (tmp_path / f".{name}{paths._SUFFIX}" for name in ("young", "old"))
+    young, old = (tmp_path / f".{name}{atomic._SUFFIX}" for name in ("young", "old"))
     for file in (young, old):
         file.touch()
-    long_ago = time.time() - paths._STALE - 60.0
+    long_ago = time.time() - atomic._STALE - 60.0
     os.utime(old, (long_ago, long_ago))
-    paths._remove_stale(tmp_path)
+    atomic._remove_stale(tmp_path)
     assert young.exists()
     assert not old.exists()
 

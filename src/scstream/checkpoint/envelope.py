@@ -20,7 +20,7 @@ import json
 import math
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -30,10 +30,6 @@ from scstream.checkpoint.errors import CheckpointError, UnsupportedCheckpointErr
 from scstream.support.atomic import write_atomically
 
 VERSION = 1
-# How the content of a file of one version becomes that of the next: a later format adds a function
-# here, and every earlier file is led through all that follow.
-UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-
 _MAGIC = b"\x89SCS\r\n\x1a\n"
 _PREFIX = struct.Struct("<8sIIQQ32s")
 _DIGEST_AT = _PREFIX.size - 32
@@ -84,25 +80,22 @@ def write(path: str | os.PathLike[str], content: dict[str, Any], arrays: Arrays)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """Return the content and the arrays of a checkpoint, in the present format.
+    """Return the content and the arrays of a checkpoint.
 
     For the arrays, about as much memory is asked for as the file is long.
     """
     with open(path, "rb") as file:
-        version, header_size, size = _checked_prefix(file)
+        header_size, size = _checked_prefix(file)
         header = _parsed(file.read(header_size))
         table, content = header.get("arrays"), header.get("content")
         if not isinstance(table, list) or not isinstance(content, dict):
             raise CheckpointError("The checkpoint's header lacks its parts.")
         arrays = list(_arrays(file, [_entry(row) for row in table], size))
-    while version < VERSION:
-        content = UPGRADES[version](content)
-        version += 1
     return content, arrays
 
 
-def _checked_prefix(file: BinaryIO) -> tuple[int, int, int]:
-    """Return version and lengths; the file stands at the header, and its checksum is right."""
+def _checked_prefix(file: BinaryIO) -> tuple[int, int]:
+    """Return both lengths; the file stands at the header, and its checksum is right."""
     start = file.read(_PREFIX.size)
     if len(start) >= len(_MAGIC) and not start.startswith(_MAGIC):
         raise CheckpointError("Not an scstream checkpoint: the header is missing.")
@@ -129,11 +122,11 @@ def _checked_prefix(file: BinaryIO) -> tuple[int, int, int]:
         raise CheckpointError("The checkpoint's first bytes match no known format.")
     if version > VERSION:  # the prefix is the same in all versions
         raise UnsupportedCheckpointError(
-            f"The checkpoint has format version {version}; this scstream reads versions 1 to "
+            f"The checkpoint has format version {version}; this scstream reads version "
             f"{VERSION}. Use the version of scstream that wrote it, or a later one."
         )
     file.seek(_PREFIX.size)
-    return version, header_size, size
+    return header_size, size
 
 
 def _parsed(text: bytes) -> dict[str, Any]:

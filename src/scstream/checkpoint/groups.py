@@ -62,10 +62,8 @@ def _pack_lines(lines: Lines, packer: Packer) -> dict[str, Any]:
 
 
 def unpack_grouping(node: Node, d: int, learner: Learner, rules: Rules) -> Grouping:
-    """Return the groups of a model of d columns; of files of old versions, the ids alone."""
+    """Return the groups of a model of d columns."""
     levels = dict(_unpack_level(one) for one in node.nodes("levels"))
-    if "seams" not in node.tree:
-        return Grouping(lasting=levels)
     pending = tuple(_unpack_rows(one, d, learner) for one in node.nodes("pending"))
     grouping = Grouping(_unpack_seams(node.node("seams"), d), pending, levels)
     joined = node.maybe("joined")
@@ -91,9 +89,7 @@ def _unpack_seams(node: Node, d: int) -> Seams:
     if np.any(wholes < 0):
         raise node.fail("wholes", "of numbers below 0")
     changed = node.array("changed", np.int64, None)
-    rows, lines = node.number("rows", -1e-300), Lines()
-    if "lines" in node.tree:  # files of before there were any hold none
-        lines = _unpack_lines(node.node("lines"), d)
+    rows, lines = node.number("rows", -1e-300), _unpack_lines(node.node("lines"), d)
     return Seams(pairs, sums, clusters, wholes, changed, rows, lines)
 
 

@@ -26,9 +26,7 @@ def pack_repeats(repeats: Repeats, packer: Packer) -> dict[str, Any]:
 
 
 def unpack_repeats(node: Node) -> Repeats:
-    """Return rows that were seen; nothing if the file is of a time before that."""
-    if "repeats" not in node.tree:
-        return Repeats()
+    """Return rows that were seen."""
     own = node.node("repeats")
     hashes, number = own.array("hashes", np.int64, None), own.integer("number", 0, _MOST)
     batches = own.array("batches", np.int64, len(hashes))
@@ -55,9 +53,7 @@ def pack_alike(alike: Alike, packer: Packer) -> dict[str, Any]:
 
 
 def unpack_alike(node: Node) -> Alike:
-    """Return how much rows resemble the one before; not at all if the file is of earlier."""
-    if "alike" not in node.tree:
-        return Alike()
+    """Return how much rows resemble the one before."""
     own = node.node("alike")
     rows, labels = own.array("rows", float, None, None), own.array("labels", np.int64, None)
     if len(labels) != len(rows):

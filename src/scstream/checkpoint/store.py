@@ -36,7 +36,6 @@ _APART = {
     "engine",
     "device",
 }  # the last two: where, not what
-_ADDED = {"group_level"}  # parameters that files of earlier versions do not have
 _MOST_COLUMNS = 2**31
 
 
@@ -157,11 +156,10 @@ def _unpack(kind: type[ScStream], node: Node, kernel: Any) -> tuple[ScStream, di
             "The saved model has no kernel. Load it without one; set_params changes parameters."
         )
     given = node.node("parameters")
-    known = [name for name in _PLAIN if name not in _ADDED or name in given.tree]
-    params = {name: given.value(name) for name in known}
+    params = {name: given.value(name) for name in _PLAIN}
     params["kernel"] = (kernel or LostKernel()) if with_kernel else None
     params["random_state"] = unpack_random_state(node, "random_state")
-    changed = node.node("rules").tree if "rules" in node.tree else {}
+    changed = node.node("rules").tree
     params["rules"] = Rules.from_saved(changed) if changed else None
     model = kind(**params)
     check.check_parameters(model.get_params(deep=False))
@@ -192,12 +190,11 @@ def _unpack_fitted(model: ScStream, node: Node, kernel: Any) -> None:
     if type(learner.family) is not _kind_of(model.family, learner.family):
         raise node.fail("learner", "of a different family than the model's parameter")
     model._learner, model._history = learner, history
-    if "groups" in node.tree:
-        width = tables.row_width(learner.family, d)
-        model._grouping = unpack_grouping(node.node("groups"), width, learner, model._rules)
+    width = tables.row_width(learner.family, d)
+    model._grouping = unpack_grouping(node.node("groups"), width, learner, model._rules)
     model.labels_, model.sublabels_ = labels, sublabels
     model.n_features_in_ = d
-    model.dates_ = node.flag("dates") if "dates" in node.tree else False
+    model.dates_ = node.flag("dates")
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
 

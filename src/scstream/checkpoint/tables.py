@@ -85,23 +85,20 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         alpha=node.number("alpha", 0.0),
         outliers=None if outliers is None else _unpack_outliers(outliers, p),
         time=time,
-        spacing=node.number("spacing", -1e-300) if "spacing" in node.tree else 0.0,
+        spacing=node.number("spacing", -1e-300),
         n_batches=node.integer("n_batches", 1, _MOST),
         dormant=_unpack_dormant(node, state),
         scores=_unpack_scores(node),
         warmup=tuple(kept),
         recent=_unpack_recent(node, state),
-        suspicion=node.number("suspicion", -1e-300) if "suspicion" in node.tree else 0.0,
+        suspicion=node.number("suspicion", -1e-300),
         repeats=unpack_repeats(node),
         alike=unpack_alike(node),
     )
 
 
 def _unpack_recent(node: Node, state: State) -> NDArray[Any]:
-    """Return the clusters' recent rows; what they remember if the file is of a time before that."""
-    if "recent" not in node.tree:
-        remembered: NDArray[Any] = state.totals[:, 0].copy()
-        return remembered
+    """Return the clusters' recent rows."""
     recent = node.array("recent", float, state.k)
     if np.any(recent < 0):
         raise node.fail("recent", "negative")
@@ -118,9 +115,7 @@ def _pack_dormant(dormant: Dormant, packer: Packer) -> Tree:
 
 
 def _unpack_dormant(node: Node, state: State) -> Dormant:
-    """Return the clusters that may come back; none if the file is of a time before that."""
-    if "dormant" not in node.tree:
-        return Dormant.none(state)
+    """Return the clusters that may come back."""
     own = node.node("dormant")
     ids = _counts(own, "ids", None)
     m, p = len(ids), state.past.shape[2]
@@ -134,9 +129,7 @@ def _unpack_dormant(node: Node, state: State) -> Dormant:
 
 
 def _unpack_scores(node: Node) -> Sketch:
-    """Return the sketch of scores; an empty one if the file is of a time before that."""
-    if "scores" not in node.tree:
-        return Sketch.nothing()
+    """Return the sketch of scores."""
     own = node.node("scores")
     values = own.array("values", float, None)
     weights = own.array("weights", float, len(values))
@@ -331,9 +324,8 @@ def unpack_history(node: Node, most: int) -> deque[BatchRecord]:
         columns[name] = _counts(node, name, n)
     columns["log_posterior"] = node.array("log_posterior", np.int64, n).view(np.float64)
     plain = {name: values.tolist() for name, values in columns.items()}
-    lists = {name: _unpack_ids(node, name, n) for name in _IDS if name in node.tree}
-    if "widened" in node.tree:
-        lists["widened"] = _unpack_widened(node, n)
+    lists = {name: _unpack_ids(node, name, n) for name in _IDS}
+    lists["widened"] = _unpack_widened(node, n)
     names = [*plain, *lists]
     rows = zip(*plain.values(), *lists.values(), strict=True)
     return deque((BatchRecord(**dict(zip(names, row, strict=True))) for row in rows), maxlen=most)

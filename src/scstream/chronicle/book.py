@@ -303,8 +303,8 @@ class Chronicle(BoundedMoments):
                 f"format {_FORMAT}: install a newer one"
             )
         self.columns = [str(name) for name in head["columns"]]
-        self.fields = [str(name) for name in head.get("fields", head["columns"])]
-        self.dates = head.get("dates") is True
+        self.fields = [str(name) for name in head["fields"]]
+        self.dates = head["dates"] is True
         if head["projection"] is not None:
             self.projection = Projection.from_dict(head["projection"])
 

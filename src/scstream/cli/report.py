@@ -50,8 +50,7 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
 def report(args: argparse.Namespace) -> int:
     """Write the page; return the exit status."""
     from scstream.chronicle import Chronicle
-    from scstream.report import write_report
-    from scstream.report.page import check_page
+    from scstream.report import check_page, write_report
 
     if args.chronicle.is_dir():
         raise ValueError(

@@ -14,7 +14,6 @@ from scstream.records import named
 from scstream.summary.differences import differences
 from scstream.summary.table import FIXED, groups_of, summary_rows
 from scstream.support.printable import padded, printable, printable_name, width_of
-from scstream.support.secrets import hidden_url
 from scstream.support.times import as_date
 
 if TYPE_CHECKING:
@@ -215,6 +214,4 @@ def _plain(value: Any) -> Any:
         return _plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    if isinstance(value, str):
-        return hidden_url(value) if "://" in value else value  # earlier versions kept passwords
-    return value if isinstance(value, int | float | bool | None) else repr(value)
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)

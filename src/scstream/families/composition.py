@@ -150,8 +150,7 @@ class Composition(Recoded):
             raise ValueError("shares have no total")
         forms = {"little": "d+", "least": "d"}
         d = len(new._names)
-        known = {"least": np.zeros(d), **saved}  # files of before zeros had places have no such key
-        own = checked({name: known.get(name) for name in forms}, forms)
+        own = checked({name: saved.get(name) for name in forms}, forms)
         least = own["least"]
         if len(least) != d or least.min() < 0.0 or least.max() > _WIDEST / d:
             raise ValueError("what is added to shares is for other columns")

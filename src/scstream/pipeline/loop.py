@@ -16,11 +16,10 @@ from scstream.groups.reading import renamed
 from scstream.pipeline.assess import Assessment, assess, learner_of
 from scstream.pipeline.folder import CheckpointFolder, Kept
 from scstream.pipeline.interrupt import Interrupt, Interrupted
-from scstream.pipeline.resume import LOG_DENSITY, RunState, Totals, blaming, other_score
+from scstream.pipeline.resume import RunState, Totals, blaming
 from scstream.sinks.base import Floats, Output, Recorder, Sink
 from scstream.sinks.journals import RejectJournal
 from scstream.sources.base import Batch, Place, Source
-from scstream.sources.message_urls import identity
 from scstream.support.messages import warn
 from scstream.support.printable import printable
 
@@ -216,8 +215,6 @@ class _Loop:
         changed = []
         for name in sorted({*self.settings, *before}):
             now, then = self.settings.get(name), before.get(name)
-            if name == "source" and isinstance(then, str):
-                then = identity(then)  # earlier versions kept passwords
             if (now or None) != (then or None):  # an option that is not given says nothing
                 was = "without" if then is None else "with"
                 value = "" if then is None else f"={then!r}"
@@ -232,8 +229,6 @@ class _Loop:
     def _resume(self, kept: Kept) -> None:
         """Set the model and the source to a checkpoint."""
         state = RunState.of(kept.extra, kept.path)
-        if self._writes_scores() and state.score != LOG_DENSITY:
-            raise other_score(kept.path)
         self._check_settings(state.settings, kept)
         here = {name: getattr(self.model, name) for name in _WHERE}
         self.result.model = kept.model.set_params(**here)
@@ -243,10 +238,6 @@ class _Loop:
         self.committed = self.place
         self.places = state.outputs
         self.source.seek(self.place)
-
-    def _writes_scores(self) -> bool:
-        """Whether an output holds the score of each row."""
-        return any(isinstance(o, Sink) and "score" in o.needs for o in self.outputs.values())
 
     def _width(self) -> int:
         return int(self.result.model.n_features_in_)
@@ -369,7 +360,6 @@ class _Loop:
             "outputs": {name: output.place() for name, output in self.outputs.items()},
             "totals": asdict(self.result.totals),
             "settings": self.settings,
-            "score": LOG_DENSITY,
         }
         self.result.checkpoint = self.folder.save(self.result.model, extra)
         self.unkept = 0

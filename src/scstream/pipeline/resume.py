@@ -14,8 +14,6 @@ from scstream.sources.base import Batch, Place
 if TYPE_CHECKING:
     from scstream.model import ScStream
 
-LOG_DENSITY = "log density"  # what the field `score` of outputs is
-
 
 @dataclass
 class Totals:
@@ -42,13 +40,12 @@ class Totals:
 
 @dataclass(frozen=True)
 class RunState:
-    """Where a run stood: its places, its counts, its settings, and what its scores are."""
+    """Where a run stood: its places, its counts and its settings."""
 
     source: Place
     outputs: dict[str, Place]
     totals: Totals
     settings: dict[str, Any]
-    score: str | None
 
     @classmethod
     def of(cls, extra: dict[str, Any], path: Path) -> RunState:
@@ -66,10 +63,7 @@ class RunState:
         counts = extra["totals"]
         if not set(counts) <= known or any(type(n) is not int or n < 0 for n in counts.values()):
             raise _unsound(path, f"totals are {str(counts)[:80]!r}")
-        score = extra.get("score")
-        if score is not None and not isinstance(score, str):
-            raise _unsound(path, f"score is {str(score)[:80]!r}")
-        return cls(extra["source"], extra["outputs"], Totals(**counts), extra["settings"], score)
+        return cls(extra["source"], extra["outputs"], Totals(**counts), extra["settings"])
 
 
 @contextlib.contextmanager
@@ -79,16 +73,6 @@ def blaming(path: Path) -> Iterator[None]:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise _unsound(path, f"{type(error).__name__}: {error}") from error
-
-
-def other_score(path: Path) -> ValueError:
-    """Return what to say of a checkpoint whose outputs hold scores of another meaning."""
-    return ValueError(
-        f"The checkpoint in {path.parent} was made by a version whose field 'score' was "
-        f"minus the {LOG_DENSITY}; now it is the {LOG_DENSITY}. Going on would mix the two in one "
-        "output. Begin anew with another folder and new outputs, or finish the run with the "
-        "version that began it."
-    )
 
 
 def _unsound(path: Path, what: str) -> CheckpointError:

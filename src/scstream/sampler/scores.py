@@ -93,10 +93,7 @@ class Sketch:
         falls exponentially, as steeply as it does at the lower end.
         """
         if len(self.values) == 0:
-            raise ValueError(
-                "The model has no scores to compare with: it was saved by an earlier version and "
-                "has not learned a batch since, or the rule scored_rows is 0. Let it learn a batch."
-            )
+            raise ValueError("The model has no scores to compare with: the rule scored_rows is 0.")
         middle = np.cumsum(self.weights) - 0.5 * self.weights
         inside = np.interp(x, self.values, middle)
         tail = int(np.searchsorted(middle, _TAIL * self.count)) + 1

@@ -15,20 +15,19 @@ from scstream.sinks.fields import FieldSink, dicts_of, names_of
 from scstream.sources.base import Batch, Place
 from scstream.sources.records import ColumnRecords
 from scstream.sources.table import require_parquet
+from scstream.support.atomic import Replacement
 from scstream.support.paths import (
     check_file,
     check_place,
     exists,
     identity,
     is_special,
-    keep_permissions,
     look,
     os_error,
-    temporary_beside,
 )
 
 _GROUP = 1 << 16  # rows that are written at once
-_PART = re.compile(r"part-(\d{6,})\.parquet(\.unfinished)?", re.ASCII)
+_PART = re.compile(r"\.?part-(\d{6,})\.parquet(\.\w+\.scstream-tmp\.parquet)?", re.ASCII)
 _FORMAT = "parquet"
 
 
@@ -74,7 +73,7 @@ class ParquetSink(FieldSink):
         self._bytes = 0  # of all parts together
         self._schema: Any = None
         self._writer: Any = None
-        self._written: Path | None = None  # the file that is being written
+        self._new: Replacement | None = None  # the file that is being written
         self._held: list[Any] = []
 
     def check(self, place: Place) -> None:
@@ -204,8 +203,8 @@ class ParquetSink(FieldSink):
 
         with self._clean():
             if self._writer is None:
-                self._written = self._unfinished()
-                self._writer = self._parquet.ParquetWriter(self._written, self._schema)
+                self._new = Replacement(self._name(self._part))  # readers skip hidden files
+                self._writer = self._parquet.ParquetWriter(self._new.path, self._schema)
             self._writer.write_table(pa.concat_tables(self._held))
         self._held = []
 
@@ -221,30 +220,21 @@ class ParquetSink(FieldSink):
     def _name(self, number: int) -> Path:
         return self.path / f"part-{number:06d}.parquet" if self.parts else self.path
 
-    def _unfinished(self) -> Path:
-        """Return a name to write under; readers of a folder pass over it."""
-        name = self._name(self._part)
-        if self.parts:
-            return name.with_name(name.name + ".unfinished")
-        return temporary_beside(Path(os.path.realpath(name)))
-
     def _end_part(self) -> None:
         """Close the file, bring it to the disk and give it its name."""
         self._write_held()
-        if self._writer is None or self._written is None:
+        if self._writer is None or self._new is None:
             return
         with self._clean():
             self._writer.close()
         self._writer = None
-        with open(self._written, "r+b") as file:  # Windows syncs only what may be written
+        with open(self._new.path, "r+b") as file:  # Windows syncs only what may be written
             os.fsync(file.fileno())
             self._bytes += os.fstat(file.fileno()).st_size
-        target = Path(os.path.realpath(self._name(self._part)))  # a link stays
         if not self.parts:
-            check_file(target, overwrite=self.overwrite)  # it may have come since
-            keep_permissions(self._written, target)
-        os.replace(self._written, target)
-        self._written = None
+            check_file(self._new.target, overwrite=self.overwrite)  # it may have come since
+        self._new.commit()
+        self._new = None
         self._part += 1
 
     def sync(self) -> None:
@@ -271,9 +261,9 @@ class ParquetSink(FieldSink):
             with contextlib.suppress(OSError):
                 self._writer.close()
             self._writer = None
-        if self._written is not None:
-            self._written.unlink(missing_ok=True)
-            self._written = None
+        if self._new is not None:
+            self._new.discard()
+            self._new = None
 
 
 def _array(values: list[Any]) -> Any:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
-import time
-from collections.abc import Iterator
 from pathlib import Path
-
-_SUFFIX = ".scstream-tmp"
-_STALE = 3600.0  # seconds after which a temporary file is one that a killed process left
 
 Identity = list[int]  # device and inode: the same for all names of a file
 
@@ -83,54 +76,3 @@ def has_mark(path: str | Path, mark: str, within: int) -> bool:
         return False
     with open(path, "rb") as file:
         return mark.encode() in file.read(within)
-
-
-@contextlib.contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path with the same ending; what is written there takes the file's place.
-
-    If anything fails, the temporary file is removed and the old file stays. A link stays, and
-    what it points at is replaced.
-    """
-    target = Path(os.path.realpath(path))
-    found = look(target)
-    if found is not None and is_special(found):
-        yield target
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{target.suffix}")
-    try:
-        yield temporary
-        if temporary.exists():
-            os.replace(temporary, target)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-
-
-def temporary_beside(target: Path) -> Path:
-    """Return a new name in the folder of a file, which is to take the file's place.
-
-    Files that killed processes left under such names are removed when they are an hour old.
-    """
-    _remove_stale(target.parent)
-    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_SUFFIX}")
-
-
-def _remove_stale(folder: Path) -> None:
-    try:
-        names = os.listdir(folder)
-    except OSError:  # the write itself will say what is wrong
-        return
-    for name in names:
-        if name.startswith(".") and name.endswith(_SUFFIX):
-            left = folder / name
-            with contextlib.suppress(OSError):  # another process may be faster
-                if time.time() - left.stat().st_mtime > _STALE:
-                    left.unlink()
-
-
-def keep_permissions(temporary: Path, target: Path) -> None:
-    """Give a new file the permissions of the one whose place it takes, if there is one."""
-    with contextlib.suppress(OSError):
-        os.chmod(temporary, target.stat().st_mode & 0o777)

@@ -20,7 +20,7 @@ def asset(name: str) -> bytes | None:
     return None
 
 
-def standalone(data: PageData, *, title: str, mark: str, still: str, style: str) -> str:
+def standalone(data: PageData, *, title: str, mark: str, tables: str) -> str:
     """Return the page with its data, style and script inside.
 
     Parameters
@@ -30,10 +30,8 @@ def standalone(data: PageData, *, title: str, mark: str, still: str, style: str)
         The page's heading.
     mark : str
         An element for the page's head.
-    still : str
+    tables : str
         HTML for readers without scripts.
-    style : str
-        Its style sheet.
     """
     page, script, sheet = (_text(name) for name in ("index.html", "page.js", "page.css"))
     body = page.split("<!-- begin page -->")[1].split("<!-- end page -->")[0]
@@ -55,12 +53,14 @@ def standalone(data: PageData, *, title: str, mark: str, still: str, style: str)
 <title>{name}</title>
 <link rel="icon" href="data:,">
 <style>{sheet}</style>
-<noscript><style>{style} .page {{ display: none; }}</style></noscript>
+<noscript><style>.tables {{ margin: 0 auto; max-width: 60rem; overflow-x: auto; padding: 1rem; }}
+td, th {{ padding: 0.25rem 1rem 0.25rem 0; text-align: left; vertical-align: top; }}
+.page {{ display: none; }}</style></noscript>
 </head>
 <body>
-<noscript><div class="still">
+<noscript><div class="tables">
 <h1>{name}</h1>
-{still}
+{tables}
 </div></noscript>
 <div class="page">{body}</div>
 <script type="application/json" id="chronicle">{held}</script>
