@@ -251,7 +251,7 @@ def test_reading_on_continues_the_chronicle(followed, tmp_path):
     assert json.loads(chronicle.text(moment))["places"] == json.loads(lines[-1])["places"]
 
 
-HEAD = '{"chronicle":1,"columns":[],"projection":null}\n'
+HEAD = '{"chronicle":1,"columns":[],"projection":null,"dates":false,"fields":[]}\n'
 GOOD = '{"batch":0,"time":0,"n_points":1,"ids":[0],"weights":[1],"counts":[1],"born":[0]}\n'
 
 
