@@ -157,7 +157,21 @@ def test_zip_and_zstandard(capsys):
         assert [n for n, _ in taken(capsys.readouterr().err)] == ["x", "y", "colour"]
 
 
+PROSE = [f"user {i} has {'logged, as it seems, in' if i % 3 else 'been here'}" for i in range(N)]
 WRONG = {
+    "app.log": ("\n".join(PROSE).encode(), ["text, not a table", "docs/topics.md"]),
+    "again.log": (
+        table("", lambda i: (PROSE[i % 5].replace(",", ""),)).encode(),
+        ["free text in '0'", "docs/topics.md"],
+    ),
+    "levels.csv": (
+        table("time,level,message", lambda i: (TIMES[i], "IW"[i % 2], f'"{PROSE[i]}"')).encode(),
+        ["words in 'level'", "free text in 'message'", "docs/topics.md"],
+    ),
+    "docs.jsonl": (
+        "".join(json.dumps({"text": line}) + "\n" for line in PROSE).encode(),
+        ["no column to learn from", "docs/topics.md"],
+    ),
     "nothing.csv": (b"", ["is empty"]),
     "head.csv": (b"x,y\n", ["has a header but no rows"]),
     "text.csv": (
@@ -206,6 +220,14 @@ def test_what_was_left_out_can_be_asked_for(capsys):
     assert roles["version"] == "number"
     assert roles["y"] == roles["timestamp"] == "left out"
     assert roles["clicks"] == "category"
+
+
+def test_one_cluster_in_many_columns_comes_with_advice(capsys):
+    rows = RNG.normal(size=(200, 6))
+    Path("noise.csv").write_text(table("a,b,c,d,e,f", lambda i: rows[i % 200]))
+    for command in (["run"], ["fit"]):
+        assert main([*command, "noise.csv", "-o", "none"]) == 0
+        assert "one cluster in 6 columns" in capsys.readouterr().err
 
 
 def test_quiet_prints_nothing(capsys):

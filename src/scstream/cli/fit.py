@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scstream.cli.files import check_apart, reads_of
 from scstream.cli.model_options import add_model, make_model
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
+from scstream.cli.progress import advice
 from scstream.cli.source_options import add_source, source_options
 from scstream.cli.values import add_command, add_quiet
 from scstream.support.messages import note
@@ -67,6 +68,8 @@ def main(args: argparse.Namespace) -> int:
         f"{batch.n:,} rows, {model.n_clusters_} clusters, {seconds:.1f} s"
         + (f"; {len(batch.rejects):,} rows rejected" if batch.rejects else "")
     )
+    for line in advice(model):
+        note(line)
     return 0
 
 

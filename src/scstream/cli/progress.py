@@ -12,12 +12,14 @@ from scstream.support.progress import Bar
 from scstream.support.words import counted
 
 if TYPE_CHECKING:
+    from scstream.model import ScStream
     from scstream.pipeline import RunResult, Totals
     from scstream.records import BatchRecord
 
 _LIVE = 0.1  # seconds between two states on a terminal
 _ELSEWHERE = 10.0  # between two lines elsewhere
 _SPAN = 5.0  # seconds over which the speed is measured
+_SEVERAL = 4  # columns, among which some may hide the groups of others
 _EVENTS = 3  # last ones that are shown
 
 
@@ -87,7 +89,18 @@ def summary(result: RunResult) -> str:
         clusters = sorted(result.model.clusters_, key=lambda c: -c.weight)[:8]
         shares = ", ".join(f"{c.id} ({c.weight:.1%})" for c in clusters)
         lines.append(f"largest: {shares}{', ...' if result.model.n_clusters_ > 8 else ''}")
+        lines += advice(result.model)
     return "\n".join(f"scstream: {line}" for line in lines)
+
+
+def advice(model: ScStream) -> list[str]:
+    """Return a line on what to try where all rows of a table of several columns are one cluster."""
+    if model.n_clusters_ != 1 or model.n_features_in_ < _SEVERAL:
+        return []
+    return [
+        f"one cluster in {model.n_features_in_} columns: columns without groups hide those of "
+        "others. Try fewer (--columns A,B,...), or columns by themselves (--family diagonal)"
+    ]
 
 
 def _events(totals: Totals) -> str:

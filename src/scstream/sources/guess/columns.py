@@ -14,6 +14,7 @@ from scstream.sources.guess.clock import Clock, clocks, is_clock_name
 from scstream.sources.guess.dates import date_format, is_moment_text
 from scstream.sources.guess.keys import are_padded, is_code_name, is_row_name
 from scstream.sources.guess.looks import (
+    FREE_TEXT,
     Look,
     Role,
     form_of,
@@ -59,6 +60,7 @@ def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> lis
     keys = _keys(look)
     roles = [_role(look, j, places, options, keys) for j in range(len(look.names))]
     roles = _with_clock(look, roles, places, options)
+    roles = [_with_form(look, j, role) for j, role in enumerate(roles)]
     if options.on_columns is not None:
         options.on_columns(roles)
     problems = problems_of(roles, options)
@@ -151,6 +153,13 @@ def _role(
     if wanted or role.kind == "out" or options.numeric or options.keep:
         return role
     return _left_out(look, j, role, keys) or role
+
+
+def _with_form(look: Look, j: int, role: Role) -> Role:
+    """Return the role of a column of words, which says so if they are free text."""
+    if role.kind != "text" or form_of(look.values[j]) != FREE_TEXT:
+        return role
+    return replace(role, why=f"{FREE_TEXT}: {role.why}")
 
 
 def _keys(look: Look) -> set[int]:
@@ -251,6 +260,8 @@ def _grouped(look: Look, j: int, role: Role) -> Role | None:
     if not too_many_words(np.array([*counts.values()]), look.total):
         return None
     why = f"{len(counts):,} different words in {look.n:,} rows, too many for groups"
+    if form_of(look.values[j]) == FREE_TEXT:
+        why = f"{FREE_TEXT}: {len(counts):,} different in {look.n:,} rows"
     return Role(role.name, "out", why, f"--include {option_word(look.names, j)}")
 
 

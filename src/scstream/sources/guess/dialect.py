@@ -14,11 +14,13 @@ from scstream.sources.guess.amounts import bare, is_number
 from scstream.sources.guess.beneath import is_group_line, lines_beneath
 from scstream.sources.guess.head import lines_above, names_columns
 from scstream.sources.guess.header import has_header, is_plain, kind_in
+from scstream.sources.guess.problems import TEXTS
 from scstream.sources.records import split
 
 SEPARATORS = "\t;|,^~\x01\x1f"  # in this order: a comma may be a decimal point, or part of a text
 _LINES = 500  # that are looked at for the separator
 _ROWS, _FIRST = 1000, 200  # that are looked at for the columns, and how many come first
+_PROSE = 2.0  # words of a field, on average, above which lines are text
 _USUAL = 0.9  # share of the rows that have the same number of fields, at least
 _QUOTED = re.compile(r'(?:(?<=^)|(?<=[\t;|,^~ ]))"(?:[^"]|"")*"')
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?", re.ASCII)
@@ -220,7 +222,21 @@ def _separator(lines: Sequence[str]) -> str:
             return separator
         if share > max(most, 0.5):
             best, most = separator, share
-    return " " if best == "," and most == 0.0 and _spaced(lines) else best
+    if best == "," and most == 0.0 and _spaced(lines):
+        return " "
+    _refuse_text(lines, best)
+    return best
+
+
+def _refuse_text(lines: Sequence[str], separator: str) -> None:
+    """Raise `ValueError` for lines of words that no separator cuts into as many fields each."""
+    if len({line.count(separator) for line in lines}) < 2:
+        return
+    fields = [len(field.split()) for line in lines for field in line.split(separator)]
+    words = [word for line in lines for word in line.replace(separator, " ").split()]
+    letters = sum(any(map(str.isalpha, word)) for word in words)
+    if sum(fields) > _PROSE * len(fields) and 2 * letters > len(words):
+        raise ValueError(f"the lines are text, not a table. {TEXTS}")
 
 
 def _spaced(lines: Sequence[str]) -> bool:

@@ -22,6 +22,8 @@ _FORMS = {
     "identifiers": re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}|\S*\d\S*"),
 }
 
+FREE_TEXT = "free text"
+
 
 @dataclass(frozen=True)
 class Role:
@@ -132,7 +134,7 @@ def form_of(values: Sequence[Any]) -> str:
         if sum(form.fullmatch(text) is not None for text in texts) >= MOSTLY * len(texts):
             return what
     words = sum(len(text.split()) for text in texts) / len(texts)
-    return "free text" if words > 3 else "names or identifiers"
+    return FREE_TEXT if words > 3 else "names or identifiers"
 
 
 def short(value: Any) -> str:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scstream.sources.guess.looks import Role, option_word
+from scstream.sources.guess.looks import Role, option_word, short
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
+
+TEXTS = (
+    "To cluster texts, or lines of a log, turn them into counts of words first: docs/topics.md "
+    "shows how, in a few lines of Python (HashingVectorizer, then multinomial clusters)."
+)
 
 
 def listed_problems(problems: Sequence[str]) -> str:
@@ -20,11 +25,18 @@ def problems_of(roles: Sequence[Role], options: SourceOptions) -> list[str]:
     """Return all that keeps the table from being learned."""
     out = []
     used = [role for role in roles if role.kind in ("number", "truth", "text")]
+    texts = [role for role in roles if role.why.startswith("free text")]
     if not used:
-        reasons = "; ".join(f"{role.name!r}: {role.why}" for role in roles[:20])
+        reasons = "; ".join(f"{short(role.name)!r}: {role.why}" for role in roles[:20])
         options_ = " ".join(dict.fromkeys(r.option for r in roles[:20] if r.kind == "out"))
         hint = f" Options that change this: {options_.strip()}." if options_.strip() else ""
+        hint += f" {TEXTS}" if texts else ""
         out.append(f"There is no column to learn from ({reasons}).{hint}")
+    elif texts and not options.numeric and not _asked_for(used, roles, options):
+        out.append(
+            f"There is nothing to learn from but words in {short(used[0].name)!r}, with free text "
+            f"in {', '.join(repr(short(role.name)) for role in texts[:5])}. {TEXTS}"
+        )
     asked = options.columns if options.columns is not None else options.include
     if asked:
         for role in roles:
@@ -35,6 +47,14 @@ def problems_of(roles: Sequence[Role], options: SourceOptions) -> list[str]:
     if options.period is not None and not any(role.kind == "time" for role in roles):
         out.append("--period needs times, and no column of times was found: --time-column NAME.")
     return out
+
+
+def _asked_for(used: Sequence[Role], roles: Sequence[Role], options: SourceOptions) -> bool:
+    """Whether there is more than one column of words, or the user wants just this one."""
+    names = [role.name for role in roles]
+    asked = [*(options.columns or ()), *options.include, *options.text]
+    wanted = {names[find_column(column, names)] for column in asked}
+    return len(used) > 1 or any(r.kind != "text" or r.name in wanted for r in used)
 
 
 def _advice(role: Role, roles: Sequence[Role]) -> str:
