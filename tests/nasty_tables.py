@@ -39,7 +39,7 @@ def german_date(i):
 
 
 def day_by_day(months, form):
-    """Return dates, 36 hours apart, with the names of months in some language."""
+    """Return dates, 36 hours apart, with names of months."""
     out = []
     for i in range(N):
         when = datetime(2025, 1, 2) + timedelta(hours=36 * i)
@@ -47,13 +47,9 @@ def day_by_day(months, form):
     return out
 
 
-GERMAN = day_by_day("Januar Februar März April Mai Juni Juli August September Oktober November "
-                    "Dezember", "{when.day}. {month} {when.year}")  # fmt: skip
-FRENCH = day_by_day("janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
-                    "{when.day} {month} {when.year} {when:%Hh%M}")  # fmt: skip
-SPANISH = day_by_day("enero febrero marzo abril mayo junio julio agosto septiembre octubre "
-                     "noviembre diciembre", "{when.day} de {month} de {when.year}")  # fmt: skip
-SHORT = day_by_day("Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez", "{when.day:02d}-{month}-25")
+LONG = day_by_day("January February March April May June July August September October November "
+                  "December", "{when:%A}, {when.day} {month} {when.year}")  # fmt: skip
+SHORT = day_by_day("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec", "{when.day:02d}-{month}-25")
 NOUGHT = ["NULL", "NaN", "N.A.", "(null)", "k.A.", "#NV", "nil", "-", "*", "-nan", "#DIV/0!", "nd"]
 DAYS = [f"{1 + i % 28:02d}.{1 + i // 28:02d}.2025" for i in range(N)]
 
@@ -164,39 +160,12 @@ TABLES = {
         table(",,", lambda i: (X[i], Y[i], COLOUR[i])), "utf-8", ["0", "1", "2"], None,
     ),
     "blank-rows-above": (" \n,,\n,,\n" + PLAIN, "utf-8", ["x", "y", "colour"], None),
-    "japanese": (
-        table("名前,値,色", lambda i: ("赤緑青"[Z[i]], X[i], Y[i])), "shift_jis",
-        ["名前", "値", "色"], None,
-    ),
-    "chinese": (
-        table("颜色,数值", lambda i: ("红绿蓝"[Z[i]], X[i])), "gb18030", ["颜色", "数值"], None,
-    ),
-    "russian": (
-        table("Цвет,Значение", lambda i: (["красный", "зелёный", "синий"][Z[i]], X[i])), "cp1251",
-        ["Цвет", "Значение"], None,
-    ),
-    "greek": (
-        table("Χρώμα,Τιμή", lambda i: (["κόκκινο", "πράσινο", "μπλε"][Z[i]], X[i])), "cp1253",
-        ["Χρώμα", "Τιμή"], None,
-    ),
-    "polish": (
-        table("miasto,x", lambda i: (["Łódź", "Kraków", "Poznań"][Z[i]], X[i])), "cp1250",
-        ["miasto", "x"], None,
-    ),
-    "dos": (table("Größe,y", lambda i: (X[i], Y[i])), "cp850", ["Größe", "y"], None),
     "end-mark": (PLAIN + "\x1a", "utf-8", ["x", "y", "colour"], None),
     "end-mark-on-a-line": (
         PLAIN.replace("\n", "\r\n") + "\x1a\r\n", "utf-8", ["x", "y", "colour"], None,
     ),
-    "german-months": (
-        table("Datum;x;y", lambda i: (GERMAN[i], german(X[i]), german(Y[i])), ";"),
-        "cp1252", ["x", "y"], "Datum",
-    ),
-    "french-months": (
-        table("jour;x;y", lambda i: (FRENCH[i], X[i], Y[i]), ";"), "utf-8", ["x", "y"], "jour",
-    ),
-    "spanish-months": (
-        table("fecha;x;y", lambda i: (SPANISH[i], X[i], Y[i]), ";"), "utf-8", ["x", "y"], "fecha",
+    "months-in-words": (
+        table("day;x;y", lambda i: (LONG[i], X[i], Y[i]), ";"), "utf-8", ["x", "y"], "day",
     ),
     "dates-without-midnight": (
         table("when,x,y", lambda i: (DAYS[i] + " 08:15" * (i % 2), X[i], Y[i])),
@@ -206,10 +175,6 @@ TABLES = {
         table("when,x,y", lambda i: (DAYS[i] if i % 3 else "-".join(DAYS[i].split(".")[::-1]),
                                      X[i], Y[i])),
         "utf-8", ["x", "y"], "when",
-    ),
-    "japanese-dates": (
-        table("日付,値", lambda i: ("{2}年{1}月{0}日".format(*map(int, DAYS[i].split("."))), X[i])),
-        "cp932", ["値"], "日付",
     ),
     "spaces-and-dates": (
         table("day clock x y", lambda i: (*str(TIMES[i]).split("T"), X[i], Y[i]), " "),

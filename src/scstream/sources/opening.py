@@ -14,6 +14,7 @@ from scstream.sources.guess.encoding import (
     damaged,
     encoding_of,
     open_packed,
+    words_beyond,
 )
 from scstream.sources.options import SourceOptions
 from scstream.sources.readers import FileReader, InputReader, Reader
@@ -65,9 +66,9 @@ def _packing(path: str, options: SourceOptions) -> tuple[str | None, str]:
         found = encoding_of(head)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    if found.sample:
+    if found == "cp1252":
         note(
-            f"{path} is not UTF-8; it is read as {found.encoding}. --encoding NAME changes that "
-            f"(it now reads: {found.sample})"
+            f"{path} is not UTF-8; it is read as {found}. --encoding NAME changes that "
+            f"(it now reads: {words_beyond(head)})"
         )
-    return compression, found.encoding
+    return compression, found

@@ -55,7 +55,7 @@ def date_format(texts: Sequence[str]) -> str | None:
     --------
     >>> date_format(["2026-01-31", "2026-02-01T12:00Z"]), date_format(["31.01.2026 12:00"])
     ('iso', '%d.%m.%Y %H:%M')
-    >>> date_format(["03/01/2026", "04/01/2026", "01/02/2026"]), date_format(["3 mars 2026"])
+    >>> date_format(["03/01/2026", "04/01/2026", "01/02/2026"]), date_format(["3 March 2026"])
     ('%d/%m/%Y', '%d %b %Y')
     >>> date_format(["[2026-01-31 12:00]"]), date_format(["2026-01-31 12:00:00 CET"])
     ('iso', '%Y-%m-%d %H:%M:%S %Z')

@@ -6,17 +6,25 @@ import bz2
 import codecs
 import gzip
 import lzma
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from scstream.sources.guess.legacy import Reading, best_reading, decoded, readings
-
 LOOK = 1 << 18  # bytes that are looked at
 _ZEROS = 0.05  # share of zero bytes in text with letters of two bytes, at least
 _WRONG = 0.1  # wrong bytes in UTF-8 for each character beyond ASCII, at most
+_FOREIGN = 0.6  # share of letters with accents in words that have some, at most
+_MISPLACED = 0.02  # characters out of place for each such letter, at most
+_WORD = re.compile(r"[^\W\d_]+")
+_SIGNS = "€£¥¢¤§°²³¹µ½¼¾«»‹›–—‘“”‚„…•©®™±×÷¿¡‰†‡ºª¬´`¨¯¸¦"  # noqa: RUF001  # meant
+_SMALL, _LARGE = "ß-öø-ÿœšž", "À-ÖØ-ÞŠŒŽŸ"  # the same
+_ODD = re.compile(  # a sign inside a word, or a capital behind a small letter
+    rf"(?<=[^\W\d_])[{_SIGNS}](?=[^\W\d_])|(?<=[a-z])[{_LARGE}](?![a-z{_SMALL}])"
+    rf"|(?<=[{_SMALL}])[A-Z{_LARGE}](?![a-z{_SMALL}])"
+)
 _MARKS = (  # of an encoding; the longer ones first
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -59,23 +67,50 @@ def compression_of(head: bytes) -> str | None:
     return next((name for mark, name in _PACKED.items() if head.startswith(mark)), None)
 
 
-def encoding_of(head: bytes) -> Reading:
+def encoding_of(head: bytes) -> str:
     """Return the encoding of text, from its first bytes: UTF-8 if possible.
-
-    If it is not one of Unicode, a sample says how it reads.
 
     Raises
     ------
     ValueError
-        If several encodings are possible, or none is.
+        If it is neither one of Unicode nor cp1252.
 
     Examples
     --------
-    >>> [encoding_of("é a".encode(name)).encoding for name in ("utf-8", "utf-16", "cp1252")]
+    >>> [encoding_of("é a".encode(name)) for name in ("utf-8", "utf-16", "cp1252")]
     ['utf-8', 'utf-16', 'cp1252']
     """
     name = unicode_of(head)
-    return best_reading(head) if name is None else Reading(name, "")
+    if name is None and not _reads_western(head):
+        raise ValueError(
+            "its encoding is neither UTF-8 nor UTF-16 nor Windows-1252. Name it: --encoding NAME, "
+            "such as cp1251 (Russia), cp932 (Japan), gb18030 (China) or latin-1 (which takes any "
+            "bytes)"
+        )
+    return name or "cp1252"
+
+
+def _reads_western(head: bytes) -> bool:
+    """Whether a text in cp1252 reads as words of Latin letters, some of them with accents.
+
+    Nearly any bytes can be decoded. In words few letters have accents, no sign stands inside, and
+    no capital follows a small letter, unless another word begins there as in camelCase.
+    """
+    text = decoded(head, "cp1252")
+    if text is None:
+        return False
+    fields = dict.fromkeys(re.split(r"[\x00-\x1f\",;]+", text))  # each value once
+    text = "\n".join(field for field in fields if not field.isascii())
+    words = "".join(word for word in _WORD.findall(text) if not word.isascii())
+    letters = sum(letter > "\x7f" for letter in words)
+    few = letters <= max(3.0, _FOREIGN * len(words))
+    return few and len(_ODD.findall(text)) <= _MISPLACED * letters
+
+
+def words_beyond(head: bytes) -> str:
+    """Return the first words beyond ASCII, as cp1252 reads them."""
+    words = re.findall(r"[^\s,;|\"]+", head.decode("cp1252", "replace"))
+    return " ".join(list(dict.fromkeys(w for w in words if not w.isascii()))[:3])[:40]
 
 
 def unicode_of(head: bytes) -> str | None:
@@ -105,6 +140,14 @@ def _wide(head: bytes) -> str | None:
         return None
     name = "utf-16-le" if odd > even else "utf-16-be"
     return name if decoded(head, name) is not None else None
+
+
+def decoded(head: bytes, encoding: str) -> str | None:
+    """Return the first bytes of a text, None if they are not in this encoding."""
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(head, final=False)
+    except UnicodeDecodeError:
+        return None
 
 
 def open_packed(path: str, compression: str | None) -> BinaryIO:
@@ -189,11 +232,10 @@ def refuse_packed(head: bytes, name: str, encoding: str | None = None) -> None:
         return
     found = unicode_of(head[:LOOK])
     if found is None:
-        likely = readings(head[:LOOK])
+        likely = "cp1252" if _reads_western(head[:LOOK]) else "NAME"
         raise ValueError(
             f"{name} is not in UTF-8. Convert it before piping it in, for example with: iconv -f "
-            f"{likely[0].encoding if likely else 'NAME'} -t utf-8. If only a few bytes are wrong: "
-            "--encoding utf-8"
+            f"{likely} -t utf-8. If only a few bytes are wrong: --encoding utf-8"
         )
     if found.startswith(("utf-16", "utf-32")):
         raise ValueError(f"{name} is in {found}. Convert it to UTF-8 before piping it in.")
