@@ -170,7 +170,7 @@ def test_memory_does_not_grow_with_the_stream():
     ("family", "X", "places", "spreads"),
     [
         ("diagonal", 7.0 * np.arange(120).reshape(40, 3) % 121, True, True),
-        ("poisson", np.arange(120).reshape(40, 3) % 7, True, False),
+        ("poisson", np.arange(120).reshape(40, 3) % 7, True, True),
         ("multinomial", np.arange(120).reshape(40, 3) % 7, True, False),
         ("categorical", (np.arange(120).reshape(40, 3) % 2).astype(str), False, False),
     ],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from scstream.families.contract import Array, Family
+from scstream.families.typical import deviations
 from scstream.groups.lasting import Lasting
 from scstream.records import BatchRecord
 from scstream.sampler.clusters import Ints
@@ -233,16 +234,12 @@ def _square(shift: Array, key: str, at: dict[str, Array]) -> Array | None:
         return out
     if "concentration" in at:
         variance = 1.0 / at["concentration"][:, None]
-    elif "variance" in at:
-        variance = at["variance"]
-    elif "shape" in at:
-        variance = here**2 / at["shape"]
-    elif key == "probability":
-        variance = here * (1.0 - here)
+    elif (spread := deviations(at)) is not None:
+        variance = spread**2
     elif key == "mean":  # of a family that does not describe its spread
         return None
     else:
-        variance = here
+        variance = here * (1.0 - here) if key == "probability" else here
     out = (shift**2 / np.maximum(variance, 1e-300)).sum(axis=1)
     return out
 

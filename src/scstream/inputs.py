@@ -24,6 +24,7 @@ from scstream.families.columns import (
     is_frame,
     numbers_of,
     plain_table,
+    seen_with,
     warn_of_unknown,
 )
 from scstream.families.contract import Array
@@ -40,6 +41,7 @@ class TakesRows:
     family: str | Family
     n_jobs: int | None
     n_features_in_: int
+    _seen: Array | None
     _recipe: Callable[[Family], Recipe]
 
     def _points(
@@ -54,6 +56,7 @@ class TakesRows:
         if engine.takes_tensors or engine.takes_collections:
             elsewhere = self._rows_elsewhere(engine, X, family, learner, sample_weight)
         if elsewhere is not None:
+            self._seen = None  # of some rows is not of all
             return *elsewhere, family, learner, ()
         table = self._rows(on_host(X), family, reset=first, least=1 if first else 0)
         changes: tuple[Widening, ...] = ()
@@ -71,6 +74,8 @@ class TakesRows:
         if first and len(family.gaps(points[:1])) and np.isnan(points).all():
             raise ValueError("Every entry of the first batch is missing: nothing can be learned.")
         weight = check.check_weight(sample_weight, points.shape[0], shared=engine.takes_tensors)
+        if first or self._seen is not None:
+            self._seen = seen_with(None if first else self._seen, table)
         return points, weight, family, learner, changes
 
     def _may_widen(self, family: Family) -> bool:

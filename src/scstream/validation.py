@@ -42,6 +42,7 @@ from scstream.support.times import as_date, is_length, is_moment, length, moment
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 _ONE = np.ones(1).tobytes()  # nobody can change it
 _UNIT = 1e-4  # by how much the squared length of rows of unit length may differ from 1
+_TOLD = 5  # columns that are named in a message
 AUTO = "auto"  # in place of a family's name: the columns' types decide
 
 
@@ -189,10 +190,11 @@ def _named(family: str) -> Family:
 
 
 def say_widened(changes: Sequence[Widening]) -> None:
-    """Say which columns are taken for something wider from now on."""
-    for change in changes:
-        told = f"column {change.column}: {change.was} becomes {change.now}"
-        note(printable_name(f"{told}."), shown=True)
+    """Say which columns are taken for something wider from now on, in one line."""
+    if changes:
+        more = f" and {len(changes) - _TOLD} more" if len(changes) > _TOLD else ""
+        told = "; ".join(map(str, changes[:_TOLD]))
+        note(printable_name(f"{told}{more}."), shown=True)
 
 
 def suggest_family(family: Family, rows: Points) -> None:

@@ -144,3 +144,15 @@ def test_a_column_that_is_clear_decides_for_itself() -> None:
     counted = np.ceil(20.0 * roots)
     assert amounts.scales_of([counted, roots, 100.0 * counted]).root.tolist() == [False, True, True]
     assert amounts.scales_of([]).root.tolist() == []
+
+
+def test_quantiles_are_those_of_drawn_amounts() -> None:
+    rng = np.random.default_rng(0)
+    z, own = rng.normal(size=(200_000, 2)), rng.random((200_000, 2)) < np.array([0.7, 1.0])
+    mean, deviation = np.array([[5.0, 3.0]]), np.array([[1.5, 0.5]])
+    scale = amounts.Scales(np.array([0.5, 0.5]), np.array([True, False]))
+    share, value = np.array([[0.7, 1.0]]), np.array([40.0, np.nan])
+    x = np.where(own, amounts.off_scale(mean + deviation * z, *scale), value)
+    for level in (0.16, 0.4, 0.5, 0.84):
+        found = amounts.quantile(level, share, mean, deviation, value, scale)
+        assert_allclose(found[0], np.quantile(x, level, axis=0), rtol=0.05)

@@ -81,16 +81,17 @@ def test_densities_add_up_with_the_common_value_as_one_row(money):
 
 def test_one_column_is_told_in_words_and_drawn(money):
     model, _ = money
-    row = model.summary().sort_values("spent").iloc[-1]
-    assert "spent other than 0 higher" in row["different"]
-    by_mean = sorted(model.clusters_, key=lambda c: c.columns["spent"]["mean"])
+    by_mean = sorted(model.clusters_, key=lambda c: c.columns["spent"]["other_median"])
+    richest = model.summary().loc[by_mean[-1].id]
+    assert "times as high" in richest["different"]
+    assert richest["spent"] == 0.0  # the median
     assert set(by_mean[0].columns) == {"x", "spent", "y"}
     for cluster, log_mean in zip(by_mean, SPENT, strict=True):
         about = cluster.columns["spent"]
         assert about["common_value"] == 0.0
         assert about["common_share"] == pytest.approx(0.6, abs=0.1)
-        assert about["other_mean"] == pytest.approx(np.exp(log_mean + 0.08), rel=0.25)
-        assert set(cluster.columns["x"]) == {"mean", "variance"}
+        assert about["other_median"] == pytest.approx(np.exp(log_mean), rel=0.25)
+        assert set(cluster.columns["x"]) == {"mean", "variance", "low", "high"}
     X, ids = model.sample(3_000, random_state=0)
     richest = X[ids == by_mean[-1].id, 1]
     assert np.mean(richest == 0.0) == pytest.approx(0.6, abs=0.1)

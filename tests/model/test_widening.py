@@ -154,7 +154,7 @@ def test_a_run_over_connections_meets_every_surprise(tmp_path, capsys):
     )  # fmt: skip
     said = capsys.readouterr().err
     assert code == 0, said
-    assert "column failed: bernoulli becomes negative-binomial" in said
+    assert "column failed is taken as negative-binomial now, as bernoulli before" in said
     out = pd.read_csv(files["out.csv"])
     assert len(out) == 5000
     assert adjusted_rand_score(y, out["label"]) > 0.98

@@ -39,7 +39,8 @@ def is_of(name, value):
     low, high = {
         "height": (1400, 1900), "visits": (2, 100), "member": (0, 1), "spent": (1e5, 1e11),
     }[name]  # fmt: skip
-    return low <= float(str(value).replace(",", "")) <= high
+    text = str(value).replace(",", "")
+    return low <= (float(text[:-1]) / 100.0 if text.endswith("%") else float(text)) <= high
 
 
 ORDERS = [*permutations(KINDS)][::7]  # every kind at every place

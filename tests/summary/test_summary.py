@@ -145,3 +145,23 @@ def test_the_rest_is_weighed():
     assert differences([one, heavy, light])[0] == "x higher (50, others 10)"
     like = cluster(0, 0.1, x={"mean": 10.0, "variance": 1.0})
     assert differences([like, heavy, light])[0] == "much like the rest"
+
+
+def test_what_differs_most_is_said_where_nothing_is_clear():
+    def two(a, b):
+        return differences([cluster(i, 0.5, x=about) for i, about in enumerate((a, b))])
+
+    near = [{"mean": mean, "variance": 400.0} for mean in (2001.3, 1984.0)]
+    assert two(*near) == ["x higher (2,001, others 1,984)", "x lower (1,984, others 2,001)"]
+    budget = [{"median": 10.0**e, "low": 0.5 * 10.0**e, "high": 2 * 10.0**e} for e in (4, 8)]
+    assert two(*budget)[1] == "x 10,000 times as high"
+    wide = [{"mean": 0.0, "variance": v, "low": -(v**0.5), "high": v**0.5} for v in (1.0, 81.0)]
+    assert two(*wide)[0] == "x less varied (-1 to 1)"
+    flags = [{"probability": p} for p in (0.5, 0.6)]
+    assert two(*flags) == ["x 50% (others 60%)", "x 60% (others 50%)"]
+
+
+def test_one_batch_has_no_times():
+    model = ScStream(random_state=0, max_sweeps=5).fit(squares(1, n=60))
+    assert not {"born", "age", "speed"} & set(model.summary())
+    assert "<th scope='col'>age</th>" not in model._repr_html_()

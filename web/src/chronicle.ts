@@ -33,6 +33,8 @@ export interface Moment {
   born: number[];
   means?: (number | null)[][];
   deviations?: (number | null)[][];
+  lows?: (number | null)[][]; // where most values of a column begin
+  highs?: (number | null)[][]; // and end
   places?: [number, number][];
   spreads?: [number, number, number][];
   speeds?: (number | null)[];

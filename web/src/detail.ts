@@ -87,8 +87,8 @@ function facts(moment: Moment, i: number): Node {
   const rows: (string | Node)[][] = [
     ["Share", format.share(moment.weights[i]!)],
     ["Rows remembered", format.count(moment.counts[i]!)],
-    ["Born", format.time(moment.born[i]!)],
   ];
+  if (moment.batch > 0) rows.push(["Born", format.time(moment.born[i]!)]);
   const speed = moment.speeds?.[i];
   if (speed !== null && speed !== undefined) rows.push(["Moves", format.speed(speed)]);
   if (moment.groups) rows.push(["Group", String(moment.groups[i])]);
@@ -106,7 +106,8 @@ function differences(store: Store, moment: Moment, i: number): string[] {
     const far = (mean - all.mean[j]!) / (all.sd[j]! || 1);
     const name = store.columns[j] ?? `column ${j}`;
     const how = Math.abs(far) > 2 ? "much " : "";
-    const text = `${name} is ${how}${far > 0 ? "higher" : "lower"}: ${format.number(mean)}, over all ${format.number(all.mean[j])}`;
+    const [here, there] = format.numbers(mean, all.mean[j]!);
+    const text = `${name} is ${how}${far > 0 ? "higher" : "lower"}: ${here}, over all ${there}`;
     said.push({ far: Math.abs(far), text });
   });
   for (const [name, shares] of Object.entries(moment.words?.[i] ?? {})) {

@@ -8,13 +8,20 @@ export function share(value: number): string {
   return `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)} %`;
 }
 
-export function number(value: number | null | undefined): string {
+export function number(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e9 || size < 1e-3) return value.toExponential(2);
-  if (size >= 1e4) return Math.round(value).toLocaleString("en-GB");
-  return value.toLocaleString("en-GB", { maximumSignificantDigits: 4 });
+  if (size >= 1e15 || size < 1e-4) return value.toExponential(2);
+  if (size >= 10 ** digits) return Math.round(value).toLocaleString("en-GB");
+  return value.toLocaleString("en-GB", { maximumSignificantDigits: digits });
+}
+
+// Two numbers with as many digits as it takes to tell them apart.
+export function numbers(one: number, other: number): [string, string] {
+  let digits = 4;
+  while (digits < 15 && number(one, digits) === number(other, digits)) digits += 1;
+  return [number(one, digits), number(other, digits)];
 }
 
 export function value(found: number | string | null | undefined): string {

@@ -41,7 +41,7 @@ export function shareOverTime(store: Store, id: number): SVGElement {
   return out;
 }
 
-// Of each column the mean and the spread of a cluster, on those of all rows; the farthest first.
+// Of each column where a cluster is and most of its values lie, against all rows; the farthest first.
 export function ranges(store: Store, moment: Moment, i: number): HTMLElement {
   const out = make("div", "", { class: "ranges" });
   const all = overall(moment)!;
@@ -49,28 +49,30 @@ export function ranges(store: Store, moment: Moment, i: number): HTMLElement {
   const far = means.map((m, j) => (m === null ? 0 : Math.abs(m - all.mean[j]!) / (all.sd[j]! || 1)));
   const order = means.map((_, j) => j).sort((p, q) => far[q]! - far[p]!).slice(0, COLUMNS);
   for (const j of order) {
-    const sd = moment.deviations?.[i]?.[j];
+    const sd = moment.deviations?.[i]?.[j] ?? 0;
+    const low = moment.lows?.[i]?.[j] ?? means[j]! - sd;
+    const high = moment.highs?.[i]?.[j] ?? means[j]! + sd;
     const name = store.columns[j] ?? `column ${j}`;
-    const value = format.number(means[j]) + (sd === null || sd === undefined ? "" : ` ± ${format.number(sd)}`);
-    const bar = range(means[j]!, sd ?? 0, all.mean[j]!, all.sd[j]!, colorOf(moment.ids[i]!), `${name}: ${value}; all rows ${format.number(all.mean[j])} ± ${format.number(all.sd[j])}`);
+    const value = format.number(means[j]) + (high > low ? ` (${format.number(low)} to ${format.number(high)})` : "");
+    const label = `${name}: ${value}; all rows ${format.number(all.mean[j])}`;
+    const bar = range([low, means[j]!, high], all.mean[j]!, all.sd[j]!, colorOf(moment.ids[i]!), label);
     out.append(make("span", name, { title: name }), bar, make("span", value, { class: "value" }));
   }
   return out;
 }
 
-function range(mean: number, sd: number, all: number, spread: number, color: string, label: string): SVGElement {
-  const low = Math.min(all - 2 * spread, mean - 2 * sd);
-  const high = Math.max(all + 2 * spread, mean + 2 * sd);
-  const x = (v: number) => 4 + (192 * (v - low)) / (high - low || 1);
+function range([low, mid, high]: [number, number, number], all: number, spread: number, color: string, label: string): SVGElement {
+  const from = Math.min(all - 2 * spread, low);
+  const to = Math.max(all + 2 * spread, high);
+  const x = (v: number) => 4 + (192 * (v - from)) / (to - from || 1);
   const out = picture(200, 20, label);
-  const wide = (from: number, to: number, y: number, height: number, fill: string, opacity: number) =>
-    draw("rect", { x: x(from), y, width: Math.max(x(to) - x(from), 2), height, rx: height / 2, fill, "fill-opacity": opacity });
+  const wide = (a: number, b: number, y: number, height: number, fill: string, opacity: number) =>
+    draw("rect", { x: x(a), y, width: Math.max(x(b) - x(a), 2), height, rx: height / 2, fill, "fill-opacity": opacity });
   out.append(
     wide(all - 2 * spread, all + 2 * spread, 8, 4, "currentColor", 0.16),
-    wide(mean - 2 * sd, mean + 2 * sd, 6, 8, color, 0.3),
-    wide(mean - sd, mean + sd, 6, 8, color, 0.55),
+    wide(low, high, 6, 8, color, 0.55),
     draw("line", { x1: x(all), x2: x(all), y1: 2, y2: 18, stroke: "currentColor", "stroke-opacity": 0.45, "stroke-width": 1.5, "vector-effect": "non-scaling-stroke" }),
-    draw("line", { x1: x(mean), x2: x(mean), y1: 3, y2: 17, stroke: color, "stroke-width": 4, "vector-effect": "non-scaling-stroke" }),
+    draw("line", { x1: x(mid), x2: x(mid), y1: 3, y2: 17, stroke: color, "stroke-width": 4, "vector-effect": "non-scaling-stroke" }),
   );
   return out;
 }

@@ -95,6 +95,7 @@ def _pack_fitted(model: ScStream, packer: Packer) -> dict[str, Any]:
         "sublabels": packer.array(_here(model.sublabels_)),
         "n_features": int(model.n_features_in_),
         "dates": bool(model.dates_),
+        "seen": None if model._seen is None else packer.array(model._seen),
         "feature_names": None if names is None else [str(name) for name in names],
     }
 
@@ -195,8 +196,18 @@ def _unpack_fitted(model: ScStream, node: Node, kernel: Any) -> None:
     model.labels_, model.sublabels_ = labels, sublabels
     model.n_features_in_ = d
     model.dates_ = node.flag("dates")
+    if node.tree.get("seen") is not None:
+        model._seen = _seen(node, d)
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _seen(node: Node, d: int) -> Any:
+    """Return the least and the largest number (2, d) of each column, NaN where there is none."""
+    seen = node.at(node.get("seen"), "seen")
+    if seen.shape != (2, d) or seen.dtype != float or np.any(seen[0] > seen[1]):
+        raise node.fail("seen", f"not the ranges of {d} columns")
+    return seen
 
 
 def _kind_of(family: Any, learned: Any) -> type:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle.bounded import BoundedMoments
 from scstream.chronicle.lines import Floats, from_line, to_line
-from scstream.chronicle.locations import Spreads, family_order, locations, speeds, words_of
+from scstream.chronicle.locations import Spreads, family_order, locations, ranges, speeds, words_of
 from scstream.chronicle.moment import Moment
 from scstream.chronicle.outline import Learned, Outline, Score
 from scstream.chronicle.reading import ChronicleFile, outline_of
@@ -138,9 +138,10 @@ class Chronicle(BoundedMoments):
         ids = [record.id for record in records]
         passed, self._passed = self._passed, None
         narrow, view = means is not None and means.shape[1] <= _WIDE, self.projection
-        deviations = None
-        if narrow and spreads is not None:
-            deviations = np.sqrt(spreads.variances)
+        deviations = low = high = None
+        if narrow and means is not None:
+            low, high = ranges(records, self._ordered(keys))
+            deviations = np.sqrt(spreads.variances) if spreads is not None else (high - low) / 2
         moment = Moment(
             batch=model.n_batches_ - 1,
             time=float(model.time_),
@@ -151,6 +152,8 @@ class Chronicle(BoundedMoments):
             born=np.array([record.born for record in records]),
             means=means if narrow else None,
             deviations=deviations,
+            lows=low,
+            highs=high,
             places=places,
             spreads=seen,
             speeds=speeds(model, ids),

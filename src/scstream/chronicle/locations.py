@@ -54,8 +54,8 @@ def locations(
 ) -> tuple[list[Any], Floats | None, Spreads | None]:
     """Return columns' names or numbers, locations (k, d) and spreads of k clusters.
 
-    A column's location is its mean, rate or probability. Columns of words have none. There are no
-    spreads if some column with a location has no variance. Covariances are of the columns in the
+    A column's location is its median, mean, rate or probability. Columns of words have none. There
+    are no spreads if those of some column are not known. Covariances are of the columns in the
     family's ``order``, see `family_order`.
     """
     if not records:
@@ -74,7 +74,18 @@ def locations(
         return names, means, Spreads(covariances).select(turn)
     if all("variance" in records[0].columns[name] for name in keys):
         return names, means, Spreads(_columns(records, dict.fromkeys(keys, "variance")))
-    return names, means, None
+    low, high = ranges(records, names)
+    variances = (0.5 * (high - low)) ** 2
+    return names, means, None if np.isnan(variances).any() else Spreads(variances)
+
+
+def ranges(records: Sequence[Any], names: Sequence[Any]) -> tuple[Floats, Floats]:
+    """Return where most values of columns begin and end (k, d), NaN where that is not known."""
+    low, high = (
+        np.array([[r.columns[name].get(end, np.nan) for name in names] for r in records])
+        for end in ("low", "high")
+    )
+    return low, high
 
 
 def family_order(model: ScStream) -> list[Any]:

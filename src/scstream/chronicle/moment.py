@@ -22,7 +22,9 @@ from scstream.chronicle.lines import (
 from scstream.chronicle.outline import QUANTILES, Outline, Score
 from scstream.chronicle.rows import KeptRow, SampledRows
 
-_TABLES = ("weights", "counts", "means", "deviations", "places", "spreads", "speeds")
+_TABLES = (
+    "weights", "counts", "means", "deviations", "lows", "highs", "places", "spreads", "speeds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Moment:
         there are more than 32 columns.
     deviations : ndarray (k, d) or None
         Standard deviations of the same columns, where the family knows them.
+    lows, highs : ndarray (k, d) or None
+        Where most values of the same columns begin and end; NaN where that is not known.
     places : ndarray (k, 2) or None
         The locations as they are drawn, in the chronicle's projection.
     spreads : ndarray (k, 3) or None
@@ -80,6 +84,8 @@ class Moment:
     born: Floats
     means: Floats | None = None
     deviations: Floats | None = None
+    lows: Floats | None = None
+    highs: Floats | None = None
     places: Floats | None = None
     spreads: Floats | None = None
     speeds: Floats | None = None
@@ -173,6 +179,8 @@ class Moment:
             born=read_table(saved["born"], k),
             means=read_optional(saved.get("means"), k),
             deviations=read_optional(saved.get("deviations"), k),
+            lows=read_optional(saved.get("lows"), k),
+            highs=read_optional(saved.get("highs"), k),
             places=read_optional(saved.get("places"), k, 2),
             spreads=read_optional(saved.get("spreads"), k, 3),
             speeds=None if saved.get("speeds") is None else read_table(saved["speeds"], k),

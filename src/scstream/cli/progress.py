@@ -70,7 +70,7 @@ def events_in_words(record: BatchRecord) -> list[str]:
         *(f"{i} born" for i in record.births if i not in parts),
         *(f"{i} came back" for i in record.returns),
         *(f"{i} died" for i in record.deaths if i not in gone),
-        *(f"column {w.column}: {w.was} becomes {w.now}" for w in record.widened),
+        *map(str, record.widened),
     ]
 
 

@@ -15,6 +15,7 @@ from scstream.summary.differences import differences
 from scstream.summary.table import FIXED, groups_of, summary_rows
 from scstream.support.printable import padded, printable, printable_name, width_of
 from scstream.support.times import as_date
+from scstream.support.words import counted, in_number
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -108,15 +109,16 @@ def in_words(kept: Kept, *, prior: bool = False) -> str:
     run = _run_of(kept)
     lines += [
         f"family      {model.family_.name}, {model.n_features_in_} columns",
-        f"clock       {model.n_batches_:,} batches, time {_when(model, model.time_)}",
+        f"clock       {counted(model.n_batches_, 'batch', 'batches')}{_when(model, model.time_)}",
         f"forgetting  {_forgetting(model)}",
     ]
     if run is not None:
         totals = run.totals
         lines.append(
             f"run         {totals.rows:,} rows, {totals.rejected:,} rejected; "
-            f"{totals.births} births, {totals.deaths} deaths, {totals.splits} splits, "
-            f"{totals.merges} merges, {totals.returns} returns"
+            f"{counted(totals.births, 'birth')}, {counted(totals.deaths, 'death')}, "
+            f"{counted(totals.splits, 'split')}, {counted(totals.merges, 'merge')}, "
+            f"{counted(totals.returns, 'return')}"
         )
     lines += ["", _table(kept)]
     if prior:
@@ -125,7 +127,10 @@ def in_words(kept: Kept, *, prior: bool = False) -> str:
 
 
 def _when(model: ScStream, time: float) -> str:
-    return as_date(time) if model.dates_ else f"{time:g}"
+    """Return what to say of a clock, nothing of one that counts batches."""
+    if _counts_batches(model):
+        return ""
+    return f", time {as_date(time) if model.dates_ else in_number(time, 6)}"
 
 
 def columns_of_run(kept: Kept) -> dict[Any, str]:
@@ -166,11 +171,12 @@ def _forgetting(model: ScStream) -> str:
 def _table(kept: Kept) -> str:
     """Return the clusters, the largest first, with their columns and what is different."""
     model = kept.model
-    rows = summary_rows(model, columns_of_run(kept))
+    rows = summary_rows(model, columns_of_run(kept), text=True)
     known = [name for name in rows[0] if name not in FIXED]
     shown = known[:_WIDE]
     fixed = [name for name in _SHOWN if name in rows[0]]
-    head = [*fixed, *map(printable_name, shown)]
+    units = {"age": "age, batches"} if _counts_batches(model) else {}
+    head = [*(units.get(name, name) for name in fixed), *map(printable_name, shown)]
     cells = [[*head, "what is different"]]
     for row in rows:
         told = row | {"share": f"{row['share']:.1%}", "rows": f"{row['rows']:,.0f}"}
@@ -188,7 +194,12 @@ def _table(kept: Kept) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.4g}" if isinstance(value, float) else printable_name(value)
+    return in_number(value, 4) if isinstance(value, float) else printable_name(value)
+
+
+def _counts_batches(model: ScStream) -> bool:
+    """Whether the clock counts batches."""
+    return not model.dates_ and model.time_ == model.n_batches_ - 1
 
 
 def _short(value: Any) -> str:

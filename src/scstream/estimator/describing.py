@@ -9,6 +9,7 @@ from scstream import validation as check
 from scstream.estimator.predicting import Predicting
 from scstream.events import Event, Sight, events_of, group_events
 from scstream.families import Family
+from scstream.families.contract import Array
 from scstream.groups.grouping import Grouping, records_of
 from scstream.groups.lasting import Lasting
 from scstream.groups.reading import group_probabilities, renamed
@@ -23,6 +24,7 @@ class Describing(Predicting):
 
     dates_: bool  # whether times are dates, once there was a batch
     _before: Sight | None = None  # the clusters before the last batch
+    _seen: Array | None = None  # the least and the largest number (2, d) of each column
 
     # -- groups ---------------------------------------------------------------------------------
 
@@ -124,7 +126,7 @@ class Describing(Predicting):
         posterior = learner.family.prior + totals
         parameters = learner.family.describe(posterior)
         names = self._columns()
-        columns = learner.family.describe_columns(posterior, names)
+        columns = learner.family.describe_columns(posterior, names, self._seen)
         share = recent / (recent.sum() + learner.alpha)
         moment = Moment if self.dates_ else float
         return [

@@ -202,7 +202,11 @@ class Learning(Describing):
         if new.alike.weight != 1.0 and "_told_of_alike" not in self.__dict__:
             say_alike(new.alike)
             self._told_of_alike = True
-        check.say_widened(outcome.record.widened)
+        told: tuple[Any, ...] = self.__dict__.get("_told_of_widened", ())
+        new_kinds = [w for w in outcome.record.widened if (w.column, w.now[-10:]) not in told]
+        if new_kinds:  # that a column has ever more categories is said once
+            check.say_widened(new_kinds)
+            self._told_of_widened = told + tuple((w.column, w.now[-10:]) for w in new_kinds)
 
     def _warn_of_forgetting(self, gap: float) -> None:
         """Warn, once, that hardly anything is left of the last batch when the next one comes."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expm1
+from scipy.special import expm1, ndtr, ndtri
 
 from scstream.families import rowwise
 from scstream.families.column_mixture import log_evidence, representatives
@@ -36,8 +36,8 @@ _NARROW = 0.2  # of the mean: a deviation with which they never do
 _STRAIGHT = 1e6  # times the largest amount: a unit above which none is
 _TINY = 1e-150  # the least unit
 _FAR = 1e150  # units that are as far as the scale goes
-_MOST, _WIDEST = 300.0, 25.0  # means and variances on the scale that have moments in data's units
-_NODES = 24  # of a normal distribution, by which those of roots are computed
+_LEAST = 1e-12  # chance that a normal number is less is as small as one need be
+TYPICAL = 0.15865525393145707  # chance that a normal number is a deviation below its mean
 
 
 def common_value(x: Array) -> float:
@@ -171,24 +171,21 @@ def log_stretch(y: Array, unit: Array, root: NDArray[np.bool_]) -> Array:
     return out
 
 
-def moments(
-    mean: Array, variance: Array, unit: Array, root: NDArray[np.bool_]
-) -> tuple[Array, Array]:
-    """Return means and variances (k, d) of amounts by those on the scale, where they are normal."""
-    centre = np.where(root, 0.0, np.clip(mean / unit, -_MOST, _MOST))
-    spread = np.clip(np.where(root, 1.0, np.sqrt(variance) / unit) ** 2, 1e-300, _WIDEST)
-    wider = 0.5 * np.expm1(2.0 * spread) * np.cosh(2.0 * centre)
-    wider = (wider - np.expm1(spread) * np.sinh(centre) ** 2) / spread
-    level, width = unit * np.sinh(centre) * np.exp(0.5 * spread), variance * wider
-    if not root.any():
-        return level, width
-    node, weight = np.polynomial.hermite_e.hermegauss(_NODES)
-    places = mean[..., None] + np.sqrt(variance)[..., None] * node
-    x = off_scale(np.moveaxis(places, -1, 0), unit, root)
-    share = (weight / weight.sum())[:, None, None]
-    middle = (share * x).sum(axis=0)
-    around = (share * (x - middle) ** 2).sum(axis=0)
-    return np.where(root, middle, level), np.where(root, around, width)
+def quantile(
+    level: float, share: Array, mean: Array, deviation: Array, value: Array, scale: Scales
+) -> Array:
+    """Return a quantile (k, d) of columns of which a share is normal on the scale.
+
+    The others have the common value; NaN for columns without one, whose share is 1.
+    """
+    at = on_scale(np.where(np.isnan(value), 0.0, value) + 0.0 * share, *scale)
+    below = share * ndtr((at - mean) / deviation)  # of all values, those below the common one
+    common = (level >= below) & (level <= below + 1.0 - share) & ~np.isnan(value)
+    own = np.where(level < below, level, level - (1.0 - share)) / share
+    own = np.where(np.isnan(value), level, np.clip(own, _LEAST, 1.0 - _LEAST))
+    with np.errstate(over="ignore"):
+        x = np.clip(off_scale(mean + deviation * ndtri(own), *scale), -_FAR, _FAR)
+    return np.where(common, value, x)
 
 
 def _size(t: Array) -> Array:

@@ -48,6 +48,7 @@ _AMOUNT = re.compile(  # one with a fraction, groups of digits, a percent sign o
     r"\W{0,2}[A-Za-z]{0,3}"
 )
 _HALF = 0.5  # share of the words that look like numbers, above which all may be such
+_TOLD = 12  # columns of a kind that are all named in a message
 
 LOG_GAUSSIAN = "log-gaussian"  # skewed amounts without a common value,
 _ROOT_GAUSSIAN = "root-gaussian"  # and those that go by their roots, as they are told
@@ -158,10 +159,17 @@ def _told(
     wholes: Sequence[Sequence[int]],
 ) -> list[str]:
     """Return what columns are taken for, in words."""
-    told = [f"{', '.join(map(str, labels))} as {name}" for name, labels in blocks.items()]
+    told = [f"{_named(labels)} as {name}" for name, labels in blocks.items()]
     for several, name in ((wholes, "shares of a whole"), (runs, "one category")):
         told += [f"{table.labels[r[0]]} to {table.labels[r[-1]]} as {name}" for r in several]
     return told
+
+
+def _named(labels: Sequence[Any]) -> str:
+    """Return names for a message, the first of them if there are many."""
+    few = labels if len(labels) <= _TOLD else labels[:3]
+    more = f" and {len(labels) - 3:,} more columns" if len(labels) > _TOLD else ""
+    return ", ".join(map(str, few)) + more
 
 
 def _shares(table: Columns, names: Sequence[str], coded: set[int]) -> list[list[int]]:

@@ -331,7 +331,9 @@ class Categorical(Family):
         """Return the clusters' expected probabilities, column after column."""
         return {"probabilities": self._shares(tau)}
 
-    def describe_columns(self, tau: Array, names: Sequence[Any]) -> list[dict[Any, Any]]:
+    def describe_columns(
+        self, tau: Array, names: Sequence[Any], seen: Array | None = None
+    ) -> list[dict[Any, Any]]:
         """Return for each cluster the probabilities of each column's categories."""
         shares = self._shares(tau)
         labels = [self._labels(j) for j in range(len(names))]

@@ -248,6 +248,37 @@ def _kind_of_object(kind: type) -> str:
     return "number" if hasattr(kind, "__float__") else "other"
 
 
+def seen_with(before: Array | None, table: Any) -> Array | None:
+    """Return the least and the largest number (2, d) of each column, those of before included.
+
+    NaN stands for columns without numbers. None for sparse rows.
+    """
+    if isinstance(table, Columns):
+        if table.matrix is not None:
+            return seen_with(before, table.matrix)
+        pairs = [_ends(values) for values in table.values]
+        new = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    elif not isinstance(table, np.ndarray):
+        return None
+    elif len(table) == 0:
+        return before
+    else:
+        new = np.stack([np.fmin.reduce(table), np.fmax.reduce(table)]).astype(np.float64)
+    if before is None:
+        return new
+    return np.stack([np.fmin(before[0], new[0]), np.fmax(before[1], new[1])])
+
+
+def _ends(values: Column) -> tuple[float, float]:
+    """Return the least and the largest number of a column (n,), NaN where there is none."""
+    if kind_of(values) not in ("number", "truth"):
+        return np.nan, np.nan
+    there = values if values.dtype.kind in "fiub" else values[~absent(values)].astype(np.float64)
+    if len(there) == 0:
+        return np.nan, np.nan
+    return float(np.fmin.reduce(there)), float(np.fmax.reduce(there))
+
+
 _ADVICE = {
     "text": "Turn it into numbers if it means such, give it to the family 'categorical' (in a "
     "Product, or by family='auto'), or leave it out.",

@@ -16,6 +16,7 @@ from scstream.families.row_forms import RowForms
 from scstream.families.saved import Saved
 from scstream.families.scores import GenericScore, Labels, LinearScore, Points, Score, to_dense
 from scstream.families.taming import Frames
+from scstream.families.typical import by_column
 from scstream.kernels.adding import added
 
 Array = NDArray[np.float64]
@@ -316,19 +317,14 @@ class Family(Saved, RowForms, Dividing, ABC):
         """Return the posteriors' parameters in the user's terms and units, (k, ...) each."""
         return {"statistics": tau / np.maximum(tau[:, :1], 1e-300)}
 
-    def describe_columns(self, tau: Array, names: Sequence[Any]) -> list[dict[Any, Any]]:
-        """Return for each cluster what is known of each of the data's columns, by its name."""
-        described = self.describe(tau)
-        d = len(names)
-        by_column = {key: value for key, value in described.items() if value.shape[1:] == (d,)}
-        if "covariance" in described:
-            by_column["variance"] = np.diagonal(described["covariance"], axis1=1, axis2=2)
-        keys, k = list(by_column), len(tau)
-        table = np.stack([np.zeros((k, d)), *by_column.values()], axis=-1)[..., 1:].tolist()
-        return [
-            {name: dict(zip(keys, row, strict=True)) for name, row in zip(names, rows, strict=True)}
-            for rows in table
-        ]
+    def describe_columns(
+        self, tau: Array, names: Sequence[Any], seen: Array | None = None
+    ) -> list[dict[Any, Any]]:
+        """Return for each cluster what is known of each of the data's columns, by its name.
+
+        ``seen`` (2, d) holds the least and the largest number of each column, NaN if it has none.
+        """
+        return by_column(self.describe(tau), names, seen)
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return rows to try the family on: two groups, of 12 and of 18, clearly apart."""

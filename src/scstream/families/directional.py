@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -224,6 +224,15 @@ class Directional(Family):
         v = tau[:, 1:]
         length = np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-300)
         return {"mean": v / length, "concentration": np.full(len(v), self._kappa)}
+
+    def describe_columns(
+        self, tau: Array, names: Sequence[Any], seen: Array | None = None
+    ) -> list[dict[Any, Any]]:
+        """Return for each cluster the mean of each column, over rows scaled to length 1."""
+        mean = tau[:, 1:] / np.maximum(tau[:, :1] + self._strength, 1e-300)
+        return [
+            {name: {"mean": x} for name, x in zip(names, row, strict=True)} for row in mean.tolist()
+        ]
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return directions of two groups apart."""

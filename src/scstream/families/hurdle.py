@@ -20,6 +20,9 @@ from scstream.families.joined import Joined
 from scstream.families.product_blocks import beside_others, prepared_beside, slices
 from scstream.families.saved import checked
 from scstream.families.scores import Points
+from scstream.families.typical import by_column
+
+_STRAIGHT = 0.1  # units up to which the scale is straight, all but .2 %
 
 
 class Hurdle(Joined):
@@ -297,34 +300,72 @@ class Hurdle(Joined):
         return np.where(common, self._value, amounts.off_scale(amount, *self.scale))
 
     def describe(self, tau: Array) -> dict[str, Array]:
-        """Return moments of the columns, those of the values that are not common, and the shares.
+        """Return what is typical of the columns, of the values that are not common, and the shares.
 
-        The others are normal on the scale.
+        The others are normal on the scale. Where it is bent, ``mean`` is the median, ``low`` and
+        ``high`` are quantiles a deviation below and above it on the scale, and ``variance`` is the
+        square of half their distance: moments of what is normal there may lie beyond all values.
         """
         other, scaled = (family.describe(own) for family, own in self.parts(tau))
         if "covariance" in scaled:
             scaled["variance"] = np.diagonal(scaled["covariance"], axis1=1, axis2=2)
         none = np.isnan(self._value)
-        p = np.where(none, 1.0, other["probability"])
+        p, level = np.where(none, 1.0, other["probability"]), scaled["mean"]
         value = np.where(none, 0.0, self._value) + 0.0 * p
-        mean, variance = amounts.moments(scaled["mean"], scaled["variance"], *self.scale)
-        return {
+        places = level, np.sqrt(scaled["variance"])
+        everything = self._typical(p, *places, self._value)
+        others = self._typical(np.ones_like(p), *places, np.full_like(self._value, np.nan))
+        others = {f"other_{key}": x for key, x in others.items()}
+        bent = self._bent(others)
+        mean, variance = others["other_mean"], others["other_variance"]
+        straight = {
             "mean": p * mean + (1.0 - p) * value,
             "variance": p * variance + p * (1.0 - p) * (mean - value) ** 2,
+        }
+        spread = np.sqrt(straight["variance"])
+        straight |= {"low": straight["mean"] - spread, "high": straight["mean"] + spread}
+        return {
+            **{key: np.where(bent, everything[key], straight[key]) for key in everything},
             "common_value": value,
             "common_share": 1.0 - p,
-            "other_mean": mean,
-            "other_variance": variance,
+            **others,
         }
 
-    def describe_columns(self, tau: Array, names: Sequence[Any]) -> list[dict[Any, Any]]:
-        """Return the same by column; mean and variance alone where there is no common value."""
-        out = super().describe_columns(tau, names)
-        plain = [name for name, v in zip(names, self._value, strict=True) if np.isnan(v)]
-        for cluster in out:
-            for name in plain:
-                cluster[name] = {key: cluster[name][key] for key in ("mean", "variance")}
-        return out
+    def _typical(self, p: Array, mean: Array, deviation: Array, value: Array) -> dict[str, Array]:
+        """Return medians and ranges (k, d) of columns, a share of which is normal on the scale."""
+        tail = amounts.TYPICAL
+        low, middle, high = (
+            amounts.quantile(level, p, mean, deviation, value, amounts.Scales(*self.scale))
+            for level in (tail, 0.5, 1.0 - tail)
+        )
+        return {"mean": middle, "variance": (0.5 * (high - low)) ** 2, "low": low, "high": high}
+
+    def _bent(self, about: Mapping[str, Array]) -> NDArray[np.bool_]:
+        """Whether columns (d,) have values so large that the scale is no longer straight there."""
+        size = np.maximum(np.abs(about["other_low"]), np.abs(about["other_high"]))
+        return np.asarray(size.max(axis=0, initial=0.0) > _STRAIGHT * self._unit)
+
+    def describe_columns(
+        self, tau: Array, names: Sequence[Any], seen: Array | None = None
+    ) -> list[dict[Any, Any]]:
+        """Return the same by column: a median where the scale is bent, else mean and variance.
+
+        A column without a common value has no shares.
+        """
+        described = self.describe(tau)
+        found, forms = by_column(described, names, seen), {}
+        for name, bent, value in zip(names, self._bent(described), self._value, strict=True):
+            keys = ["median", "low", "high"] if bent else ["mean", "variance", "low", "high"]
+            if not np.isnan(value):
+                keys += ["common_value", "common_share", *(f"other_{key}" for key in keys)]
+            forms[name] = {key: key.replace("median", "mean") for key in keys}
+        return [
+            {
+                name: {key: cluster[name][own] for key, own in form.items()}
+                for name, form in forms.items()
+            }
+            for cluster in found
+        ]
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return amounts, many of them 0, with some missing."""

@@ -54,7 +54,7 @@ class Product(Joined):
     >>> model.n_clusters_
     2
     >>> sorted(model.clusters_[0].columns[0])
-    ['mean', 'variance']
+    ['high', 'low', 'mean', 'variance']
     """
 
     name: ClassVar[str] = "product"
@@ -221,12 +221,15 @@ class Product(Joined):
                 out[full if full not in out else f"{full}_{len(out)}"] = value
         return out
 
-    def describe_columns(self, tau: Array, names: Sequence[Any]) -> list[dict[Any, Any]]:
+    def describe_columns(
+        self, tau: Array, names: Sequence[Any], seen: Array | None = None
+    ) -> list[dict[Any, Any]]:
         """Return for each cluster what is known of each column that is in a block."""
         out: list[dict[Any, Any]] = [{} for _ in range(len(tau))]
         parts = zip(self._families, self.split_posterior(tau), self._places, strict=True)
         for family, part, places in parts:
-            block = family.describe_columns(part, [names[j] for j in places])
+            own = None if seen is None else seen[:, list(places)]
+            block = family.describe_columns(part, [names[j] for j in places], own)
             for cluster, columns in zip(out, block, strict=True):
                 cluster.update(columns)
         return out

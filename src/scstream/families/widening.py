@@ -33,6 +33,7 @@ from scstream.families.joined import Joined
 from scstream.families.one_hot import OneHot
 from scstream.families.poisson import Poisson
 from scstream.families.product import Product
+from scstream.support.words import counted
 
 _CELL = 2.0  # the width of cells of whole numbers: deviations of .58, so that neighbours overlap
 
@@ -51,6 +52,11 @@ class Widening:
     column: str
     was: str
     now: str
+
+    def __str__(self) -> str:
+        if self.now.endswith("categories"):
+            return f"column {self.column} has {self.now} now, {self.was.split()[0]} before"
+        return f"column {self.column} is taken as {self.now} now, as {self.was} before"
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ def new_categories(before: Family, now: Family, table: Columns) -> tuple[Widenin
         if isinstance(old, Categorical | OneHot) and isinstance(new, Categorical | OneHot):
             for i, (a, b) in enumerate(zip(old.known, new.known, strict=True)):
                 if len(b) > len(a):
-                    had, has = (f"{len(labels)} categories" for labels in (a, b))
+                    had, has = (counted(len(x), "category", "categories") for x in (a, b))
                     run = new.run_name(i) if isinstance(new, OneHot) else None
                     out.append(Widening(run or str(table.labels[places[i]]), had, has))
     return tuple(out)

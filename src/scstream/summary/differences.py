@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import log, sqrt
 from typing import Any
 
 from scstream.records import Cluster
-from scstream.support.words import in_number
+from scstream.support.words import in_number, in_numbers
 
-_LOCATIONS = ("mean", "rate", "probability", "probabilities")  # of a column, what it has
+_LOCATIONS = ("median", "mean", "rate", "probability", "probabilities")  # of a column, what it has
 _CLEAR = 1.0  # standard deviations between a cluster and the rest that are worth a word
-_SHARE = 0.2  # the same for shares
+_SLIGHT = 0.2  # of them, below which clusters are alike
+_SHARE = 0.2  # the share that counts as one of them
+_NEARLY_ALL = 0.95  # a share of rows beside which the others hardly matter
+_WIDER = 2.0  # times: a ratio of deviations that is worth a word,
+_WIDE = 0.4  # and how many deviations an e-fold one counts as
 _TIMES = 1.5  # a ratio that is worth a word
 _MOST = 3  # differences that are listed
 
@@ -28,7 +32,7 @@ def location_key(about: Mapping[str, Any]) -> str:
 
 
 def location(about: Mapping[str, Any]) -> float | None:
-    """Return a column's mean, rate or probability in a cluster; None for words."""
+    """Return a column's median, mean, rate or probability in a cluster; None for words."""
     return about.get(location_key(about))
 
 
@@ -48,7 +52,7 @@ def differences(clusters: Sequence[Cluster]) -> list[str]:
     """Return for each cluster what makes it different from all others together.
 
     The rest is the mean of the other clusters by their weights. Numbers are compared in standard
-    deviations within clusters, shares as they are.
+    deviations within clusters, shares as they are. Where nothing is clear, what differs most.
 
     Examples
     --------
@@ -65,7 +69,7 @@ def _of_one(i: int, clusters: Sequence[Cluster]) -> str:
     rest = [cluster for j, cluster in enumerate(clusters) if j != i]
     if not rest:
         return ""
-    found = []
+    found: list[_Difference] = []
     for name, about in clusters[i].columns.items():
         others = [(cluster.weight, cluster.columns[name]) for cluster in rest]
         words = shares(about)
@@ -76,7 +80,9 @@ def _of_one(i: int, clusters: Sequence[Cluster]) -> str:
         elif location(about) is not None:
             found += _number(column_name(name), about, others)
     found.sort(key=lambda difference: -difference.strength)
-    return ", ".join(difference.words for difference in found[:_MOST]) or "much like the rest"
+    clear = [difference for difference in found if difference.strength >= _CLEAR][:_MOST]
+    some = clear or [difference for difference in found if difference.strength >= _SLIGHT][:1]
+    return ", ".join(difference.words for difference in some) or "much like the rest"
 
 
 def _words(
@@ -89,10 +95,21 @@ def _words(
         for word, share in own.items()
     }
     word = max(gain, key=lambda word: gain[word], default=None)
-    if word is None or gain[word] < _SHARE:
+    if word is None:
         return []
-    how = "mostly" if own[word] > 0.5 else "more often"
-    return [_Difference(5.0 * gain[word], f"{name} {how} {word}")]
+    here, there = own[word], own[word] - gain[word]
+    said = f"{name} {'mostly' if here > 0.5 else 'more often'} {word}"
+    if gain[word] < _SHARE:
+        said = f"{name} {word} in {_percent(here, there)}"
+    return [_Difference(gain[word] / _SHARE, said)]
+
+
+def _percent(here: float, there: float) -> str:
+    """Return two shares in words."""
+    one, other = in_numbers(100.0 * here, 100.0 * there)
+    if abs(here - there) >= 0.02:
+        one, other = f"{100.0 * here:.0f}", f"{100.0 * there:.0f}"
+    return f"{one}% (others {other}%)"
 
 
 def _amount(
@@ -102,53 +119,64 @@ def _amount(
     total = sum(weight for weight, _ in others)
     value, here = in_number(about["common_value"]), about["common_share"]
     there = sum(w * other["common_share"] for w, other in others) / total
-    said = f"{name} {value} in {here:.0%} (others {there:.0%})"
-    often = [_Difference(5.0 * abs(here - there), said)] if abs(here - there) >= _SHARE else []
+    said = f"{name} {value} in {_percent(here, there)}"
+    often = [_Difference(abs(here - there) / _SHARE, said)]
     rest = [(w * (1.0 - other["common_share"]), _of_others(other)) for w, other in others]
+    if here > _NEARLY_ALL or there > _NEARLY_ALL:  # so few are other values that it is not known
+        return often
     return often + _number(f"{name} other than {value}", _of_others(about), rest)
 
 
 def _of_others(about: Mapping[str, Any]) -> dict[str, float]:
     """Return what is known of the values of a column that are not the common one."""
-    return {"mean": about["other_mean"], "variance": about["other_variance"]}
+    return {key[6:]: value for key, value in about.items() if key.startswith("other_")}
 
 
 def _number(
     name: str, about: Mapping[str, Any], others: Sequence[tuple[float, Mapping[str, Any]]]
 ) -> list[_Difference]:
     """Return how far a cluster's number is from the rest's."""
-    total = sum(weight for weight, _ in others)
+    total = max(sum(weight for weight, _ in others), 1e-300)
     here = location(about)
     there = sum(w * (location(other) or 0.0) for w, other in others) / total
     assert here is not None
     if "probability" in about or isinstance(about.get("probabilities"), float):
-        strength = 5.0 * abs(here - there)
-        said = f"{name} {here:.0%} (others {there:.0%})"
-        return [_Difference(strength, said)] if abs(here - there) >= _SHARE else []
-    spread = [w * _variance(other) for w, other in others]
-    scale = sqrt(max((_variance(about) + sum(spread) / total) / 2.0, 1e-300))
-    strength = abs(here - there) / scale
-    if strength < _CLEAR:
-        return []
+        return [_Difference(abs(here - there) / _SHARE, f"{name} {_percent(here, there)}")]
+    own = _deviation(about)
+    rest = sqrt(sum(w * _deviation(other) ** 2 for w, other in others) / total)
+    strength = abs(here - there) / max(sqrt((own**2 + rest**2) / 2.0), 1e-150)
+    one, other = in_numbers(here, there)
+    said = f"{name} {'higher' if here > there else 'lower'} ({one}, others {other})"
     if _is_ratio(about, here, there):
-        times = (
-            f"{here / there:.2g} times as high"
-            if here > there
-            else f"{there / here:.2g} times lower"
-        )
-        return [_Difference(strength, f"{name} {times}")]
-    more = "higher" if here > there else "lower"
-    return [_Difference(strength, f"{name} {more} ({in_number(here)}, others {in_number(there)})")]
+        times = in_number(max(here / there, there / here), 2)
+        said = f"{name} {times} times {'as high' if here > there else 'lower'}"
+    found = [_Difference(strength, said)]
+    each = [_width(other) for _, other in others]
+    if min(_width(about), *each) > 0.0:
+        usual = sum(w * log(x) for (w, _), x in zip(others, each, strict=True)) / total
+        wider = log(_width(about)) - usual
+        low, high = (in_number(about[end]) for end in ("low", "high"))
+        how = f"{name} {'more' if wider > 0.0 else 'less'} varied ({low} to {high})"
+        found += [_Difference(_WIDE * abs(wider), how)] * (abs(wider) > log(_WIDER))
+    return found
 
 
-def _variance(about: Mapping[str, Any]) -> float:
-    """Return the variance of a column in a cluster."""
-    here = location(about) or 0.0
+def _width(about: Mapping[str, Any]) -> float:
+    """Return the range of most values, of logarithms where these are compared; 0 if not known."""
+    low, high = about.get("low", 0.0), about.get("high", 0.0)
     if "variance" in about:
-        return float(about["variance"])
-    if "shape" in about:
-        return here**2 / max(float(about["shape"]), 1e-300)
-    return here if "rate" in about else here**2  # counts; durations
+        return float(high - low)
+    return log(high / low) if 0.0 < low < high else 0.0
+
+
+def _deviation(about: Mapping[str, Any]) -> float:
+    """Return half of the range of most values of a column in a cluster."""
+    here = abs(location(about) or 0.0)
+    if "high" in about:
+        return 0.5 * float(about["high"] - about["low"])
+    if "variance" in about:
+        return sqrt(about["variance"])
+    return sqrt(here) if "rate" in about else here  # counts; durations
 
 
 def _is_ratio(about: Mapping[str, Any], here: float, there: float) -> bool:

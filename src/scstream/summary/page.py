@@ -18,17 +18,17 @@ _COLUMNS = 8
 
 def model_page(model: ScStream) -> str:
     """Return a fitted model as HTML: a line about it, and a row for each cluster."""
-    rows = summary_rows(model)
+    rows = summary_rows(model, text=True)
     names = [name for name in rows[0] if name not in FIXED]
     grouped = ["group"] * ("group" in rows[0])
-    head = ["cluster", *grouped, "share", "age", *names[:_COLUMNS], "what is different"]
+    aged = ["age"] * ("age" in rows[0])
+    head = ["cluster", *grouped, "share", *aged, *names[:_COLUMNS], "what is different"]
     body = [
         [
             str(row["id"]),
             *(str(row[name]) for name in grouped),
             f"{row['share']:.1%}",
-            _text(row["age"]),
-            *(_text(row[name]) for name in names[:_COLUMNS]),
+            *(_text(row[name]) for name in [*aged, *names[:_COLUMNS]]),
             row["different"],
         ]
         for row in rows[:_LISTED]

@@ -5,25 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scstream.records import named
-from scstream.summary.differences import column_name, differences, location, shares
+from scstream.records import Cluster, named
+from scstream.summary.differences import (
+    column_name,
+    differences,
+    location,
+    location_key,
+    shares,
+)
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.times import as_date, as_length
-from scstream.support.words import in_shares
+from scstream.support.words import in_number, in_shares
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
 
 FIXED = ("id", "group", "share", "rows", "born", "age", "speed", "different")
+_COMMON = 0.05  # a share of rows with the same value that is worth a word
 
 
-def summary_rows(model: ScStream, names: Mapping[Any, str] | None = None) -> list[dict[str, Any]]:
+def summary_rows(
+    model: ScStream, names: Mapping[Any, str] | None = None, *, text: bool = False
+) -> list[dict[str, Any]]:
     """Return a row for each cluster, the largest first.
 
-    The keys are `FIXED`, and then the columns by name. A column of numbers has its mean, rate or
-    probability, one of words its likeliest categories. The group is included if the model was
-    asked for groups, or if some clusters are parts of one whole. ``names`` are those of columns,
-    by what the model calls them.
+    The keys are `FIXED`, and then the columns by name. A column of numbers has its median, mean,
+    rate or probability, one of words its likeliest categories; all in words where ``text`` is
+    asked for. Times come with the second batch: ``born``, ``age`` and ``speed``. The group is
+    included if the model was asked for groups, or if some clusters are parts of one whole.
+    ``names`` are those of columns, by what the model calls them.
     """
     clusters = model.clusters_ if names is None else named(model.clusters_, names)
     words = differences(clusters)
@@ -35,11 +45,12 @@ def summary_rows(model: ScStream, names: Mapping[Any, str] | None = None) -> lis
             **({"group": groups[cluster.id]} if groups else {}),
             "share": cluster.weight,
             "rows": cluster.count,
-            "born": as_date(cluster.born) if model.dates_ else cluster.born,
-            "age": as_length(cluster.age) if model.dates_ else cluster.age,
-            "speed": speeds.get(cluster.id),
+            **(_times(model, cluster, speeds) if model.n_batches_ > 1 else {}),
             "different": said,
-            **{_key(name): _cell(about) for name, about in cluster.columns.items()},
+            **{
+                _key(name): (in_words if text else _cell)(about)
+                for name, about in cluster.columns.items()
+            },
         }
         for cluster, said in zip(clusters, words, strict=True)
     ]
@@ -60,9 +71,35 @@ def _key(name: Any) -> str:
     return f"{text} (column)" if text in FIXED else text
 
 
+def _times(model: ScStream, cluster: Cluster, speeds: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return when a cluster was born, how old it is and how fast it moves."""
+    dates = model.dates_
+    return {
+        "born": as_date(cluster.born) if dates else cluster.born,
+        "age": as_length(cluster.age) if dates else cluster.age,
+        "speed": speeds.get(cluster.id),
+    }
+
+
 def _cell(about: Any) -> Any:
     words = shares(about)
     return in_shares(words) if words is not None else location(about)
+
+
+def in_words(about: Any) -> str:
+    """Return what a column is in a cluster, as people write it."""
+    words, place = shares(about), location(about)
+    if words is not None or place is None:
+        return in_shares(words or {})
+    if location_key(about) in ("probability", "probabilities"):
+        return f"{place:.0%}" if 0.01 <= place <= 0.99 else f"{in_number(100.0 * place)}%"
+    share = about.get("common_share", 0.0)
+    if share >= _COMMON:
+        others = {key[6:]: value for key, value in about.items() if key.startswith("other_")}
+        value = in_number(about["common_value"])
+        rest = f", else {in_number(location(others) or 0.0, 4)}" * (share <= 1.0 - _COMMON)
+        return f"{value} in {share:.0%}{rest}"
+    return in_number(place, 4)
 
 
 def summary_frame(model: ScStream) -> Any:

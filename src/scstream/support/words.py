@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,12 +31,31 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def in_number(value: float) -> str:
-    """Return a number with as many digits as a reader wants.
+def in_number(value: float, digits: int = 3) -> str:
+    """Return a number as people write it, with as many digits as a reader wants.
 
     Examples
     --------
-    >>> in_number(3.0), in_number(0.123456), in_number(1234567.8)
-    ('3', '0.123', '1.23e+06')
+    >>> in_number(3.0), in_number(0.123456), in_number(1234567.8), in_number(2e-7)
+    ('3', '0.123', '1,234,568', '2e-07')
     """
-    return f"{value:.3g}" if abs(value) < 1e5 or abs(value) >= 1e6 else f"{value:,.0f}"
+    size = abs(value)
+    if not 1e-4 <= size < 1e15:
+        return f"{value:.{digits}g}"
+    places = max(digits - 1 - math.floor(math.log10(size)), 0)
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
+
+
+def in_numbers(one: float, other: float) -> tuple[str, str]:
+    """Return two numbers with as many digits as it takes to tell them apart.
+
+    Examples
+    --------
+    >>> in_numbers(2001.3, 1984.0), in_numbers(0.50012, 0.5001)
+    (('2,001', '1,984'), ('0.50012', '0.5001'))
+    """
+    digits = 3
+    while in_number(one, digits) == in_number(other, digits) and digits < 15:
+        digits += 1
+    return in_number(one, digits), in_number(other, digits)
