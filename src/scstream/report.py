@@ -17,7 +17,7 @@ from scstream.chronicle import Chronicle
 from scstream.support.atomic import whole_file
 from scstream.support.paths import check_file, has_mark
 from scstream.support.times import as_date
-from scstream.support.words import counted, in_shares
+from scstream.support.words import counted, in_number, in_shares
 from scstream.web import PageData, standalone
 
 __all__ = ["render_report", "write_report"]
@@ -68,7 +68,7 @@ def _summary(chronicle: Chronicle) -> str:
     ]  # fmt: skip
     if totals.highest_score is not None and totals.highest_at is not None:
         at = _when(chronicle, totals.highest_at)
-        rows.append(("Highest anomaly score", f"{_number(totals.highest_score)} at {at}"))
+        rows.append(("Highest anomaly score", f"{in_number(totals.highest_score)} at {at}"))
     if len(chronicle) < totals.n_batches:
         rows.append(("Batches on this page", f"{len(chronicle):,}, evenly spread over the run"))
     return _table("Summary", ["", ""], rows)
@@ -79,17 +79,22 @@ def _clusters(chronicle: Chronicle) -> str:
     last = chronicle[-1]
     columns = chronicle.columns[:_COLUMNS] if last.means is not None else []
     words = list(last.words[0])[:_COLUMNS] if last.words else []
+    unit = "an hour" if chronicle.dates else "a unit of time"
+    times = ["born", f"speed, sd {unit}"] if chronicle.totals.n_batches > 1 else []
     order = np.argsort(-last.weights, kind="stable")
     rows = []
     for i in order[:_CLUSTERS].tolist():
         speed = np.nan if last.speeds is None else last.speeds[i]
         means = [] if last.means is None else last.means[i, : len(columns)].tolist()
+        pace = in_number(3600.0 * speed if chronicle.dates else speed, 2)
+        timed = [_when(chronicle, float(last.born[i])), "" if np.isnan(speed) else pace]
         rows.append((
             str(last.ids[i]), f"{last.weights[i]:.1%}", f"{last.counts[i]:,.0f}",
-            _when(chronicle, float(last.born[i])), "" if np.isnan(speed) else f"{speed:.2g}",
-            *map(_number, means), *(in_shares(last.words[i].get(word, {})) for word in words),
+            *timed[: len(times)],
+            *(in_number(x, 4) for x in means),
+            *(in_shares(last.words[i].get(word, {})) for word in words),
         ))  # fmt: skip
-    head = ["cluster", "share", "weighted rows", "born", "speed", *columns, *words]
+    head = ["cluster", "share", "weighted rows", *times, *columns, *words]
     left = (len(order) - len(rows), "clusters, the lightest")
     more = (len(chronicle.columns) - len(columns), "columns")
     return _table("Clusters at the end", head, rows, left, more)
@@ -135,8 +140,4 @@ def _table(
 
 
 def _when(chronicle: Chronicle, time: float) -> str:
-    return as_date(time) if chronicle.dates else _number(time)
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+    return as_date(time) if chronicle.dates else in_number(time, 6)

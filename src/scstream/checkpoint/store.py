@@ -95,7 +95,7 @@ def _pack_fitted(model: ScStream, packer: Packer) -> dict[str, Any]:
         "sublabels": packer.array(_here(model.sublabels_)),
         "n_features": int(model.n_features_in_),
         "dates": bool(model.dates_),
-        "seen": None if model._seen is None else packer.array(model._seen),
+        **({} if model._seen is None else {"seen": packer.array(model._seen)}),
         "feature_names": None if names is None else [str(name) for name in names],
     }
 
@@ -196,7 +196,7 @@ def _unpack_fitted(model: ScStream, node: Node, kernel: Any) -> None:
     model.labels_, model.sublabels_ = labels, sublabels
     model.n_features_in_ = d
     model.dates_ = node.flag("dates")
-    if node.tree.get("seen") is not None:
+    if "seen" in node.tree:
         model._seen = _seen(node, d)
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
