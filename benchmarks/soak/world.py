@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -86,20 +85,13 @@ class LogFile:
         return self._chance.choice(_BAD_CSV).format(i=self._id, t=f"{self._time:.2f}")
 
     def rotate(self) -> None:
-        """Begin a new file; the old one is ``.1``, the one before it ``.2``, as loggers do it.
-
-        Every second time the file is copied and cut, else it is renamed and made anew.
-        """
+        """Begin a new file; the old one is ``.1``, the one before it ``.2``, as loggers do it."""
         for number in range(self.rotations, 0, -1):
             self._part(number).rename(self._part(number + 1))
-        if self.rotations % 2:
-            shutil.copyfile(self.path, self._part(1))
-            self.path.write_text(HEADER)
-        else:
-            fresh = self.path.with_name("fresh")
-            fresh.write_text(HEADER)
-            self.path.rename(self._part(1))
-            fresh.rename(self.path)
+        fresh = self.path.with_name("fresh")
+        fresh.write_text(HEADER)
+        self.path.rename(self._part(1))
+        fresh.rename(self.path)
         self.rotations += 1
 
     def _part(self, number: int) -> Path:

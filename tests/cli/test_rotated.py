@@ -34,15 +34,11 @@ class Writer:
             file.write("".join(self.rows[:n]))
         del self.rows[:n]
 
-    def rotate(self, copy):
+    def rotate(self):
         for i in range(self.rotations, 0, -1):
             os.rename(f"log.csv.{i}", f"log.csv.{i + 1}")
         self.rotations += 1
-        if copy:
-            Path("log.csv.1").write_bytes(Path("log.csv").read_bytes())
-            os.truncate("log.csv", 0)
-        else:
-            os.rename("log.csv", "log.csv.1")
+        os.rename("log.csv", "log.csv.1")
         with open("log.csv", "a") as file:
             file.write("x,y\n")
 
@@ -66,14 +62,8 @@ def lines_of(path):
     return Path(path).read_bytes().count(b"\n") if os.path.exists(path) else 0
 
 
-@pytest.mark.parametrize(
-    "copy",
-    [
-        pytest.param(False, id="renamed", marks=pytest.mark.slow),
-        pytest.param(True, id="copied and cut", marks=pytest.mark.slow),
-    ],
-)
-def test_a_rotated_log_with_kills(tmp_path, monkeypatch, started, copy):
+@pytest.mark.slow
+def test_a_rotated_log_with_kills(tmp_path, monkeypatch, started):
     monkeypatch.chdir(tmp_path)
     X = np.concatenate([b.X for b in gaussian_stream(30, SIZE, n_clusters=3, random_state=1)])
     rows = [f"{a:.6f},{b:.6f}\n" for a, b in X.tolist()]
@@ -96,7 +86,7 @@ def test_a_rotated_log_with_kills(tmp_path, monkeypatch, started, copy):
             process.wait()
             process = None
         if portion < 5:
-            writer.rotate(copy)
+            writer.rotate()
     limit = time.monotonic() + PATIENCE
     while lines_of("out.csv") < len(X) + 1:
         assert time.monotonic() < limit, "the rows are not read"

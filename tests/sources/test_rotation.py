@@ -1,7 +1,6 @@
 """Files that are followed while they are rotated, and inputs that a resume must know again."""
 
 import os
-import shutil
 import sys
 import threading
 import time
@@ -12,7 +11,7 @@ import pytest
 
 from scstream.sources import SourceOptions, open_source, rotation
 from scstream.sources.readers import FileReader
-from scstream.sources.rotation import open_copy, open_next, successors
+from scstream.sources.rotation import open_next, open_renamed
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
 from scstream.support.paths import identity
 
@@ -83,59 +82,43 @@ def rename(path, late=""):
     path.touch()
 
 
-def copy_and_cut(path, late=""):
-    append(path, late)
-    shutil.copy(path, f"{path}.1")
-    os.truncate(path, 0)
-
-
-@pytest.mark.parametrize("rotate", [rename, copy_and_cut])
 @pytest.mark.parametrize("header", [HEADER, ""])
-def test_a_rotated_file_is_read_to_its_end_and_then_the_new_one(log, follow, rotate, header):
+def test_a_rotated_file_is_read_to_its_end_and_then_the_new_one(log, follow, header):
     followed = follow(log)
     assert followed.take(2) == list(range(10))
-    rotate(log, late=lines(10, 3))
+    rename(log, late=lines(10, 3))
     append(log, header + lines(13, 4))
     assert followed.take() == [10, 11, 12, 13, 14]  # a batch of both
     append(log, lines(17, 3))
     assert followed.take() == [15, 16, 17, 18, 19]
 
 
-@pytest.mark.parametrize("rotate", [rename, copy_and_cut])
-def test_a_last_line_without_its_end_is_not_lost(log, follow, rotate):
+def test_a_last_line_without_its_end_is_not_lost(log, follow):
     followed = follow(log)
     followed.take(2)
-    rotate(log, late="10,-10\n11,-11")
+    rename(log, late="10,-10\n11,-11")
     append(log, HEADER + lines(12, 3))
     assert followed.take() == [10, 11, 12, 13, 14]
 
 
-@pytest.mark.parametrize("rotate", [rename, copy_and_cut])
-def test_units_below_the_names_come_again_in_the_new_file(log, follow, rotate):
+def test_units_below_the_names_come_again_in_the_new_file(log, follow):
     head = "x,y\nm/s,°C\n"
     log.write_text(head + lines(0, 10))
     followed = follow(log, guess=True, include=["x", "y"])
     assert followed.take(2) == list(range(10))
-    rotate(log)
+    rename(log)
     append(log, "x,y\nm/s")  # not yet whole
     append(log, ",°C\n" + lines(10, 5))
     assert followed.take() == list(range(10, 15))
 
 
-def test_a_cut_file_that_has_grown_beyond_its_old_size_is_noticed(log, follow):
-    followed = follow(log)
-    followed.take(2)
-    copy_and_cut(log)
-    append(log, HEADER + lines(10, 50))
-    assert followed.take(10) == list(range(10, 60))
-
-
-def test_a_cut_file_without_a_copy_goes_on_and_says_so(log, follow, caplog):
+@pytest.mark.parametrize("more", [5, 50])
+def test_a_cut_file_goes_on_and_says_so(log, follow, caplog, more):
     followed = follow(log)
     followed.take(2)
     os.truncate(log, 0)
-    append(log, HEADER + lines(20, 5))
-    assert followed.take() == [20, 21, 22, 23, 24]
+    append(log, HEADER + lines(20, more))
+    assert followed.take(more // 5) == list(range(20, 20 + more))
     assert "was cut while it was followed" in caplog.text
 
 
@@ -191,33 +174,23 @@ def test_a_file_that_is_renamed_during_a_look_is_not_passed_over(tmp_path, monke
         assert file.read() == b".2"
 
 
-def test_a_file_that_is_renamed_during_the_search_is_found(tmp_path):
+def test_a_file_that_is_renamed_during_the_search_is_found(tmp_path, monkeypatch):
     (tmp_path / "log").touch()
     for number in (1, 2, 3):
         (tmp_path / f"log.{number}").write_text(str(number))
-    looked = []
+    mine, names, looks = identity(os.stat(tmp_path / "log.3")), rotation.rotated_files, []
 
-    def holds(file):
-        if not looked:
+    def renamed_then(path):
+        found = names(path)
+        if not looks:
             rotate_all(tmp_path / "log", 3)
-        looked.append(file.read())
-        return looked[-1] == b"3"
+        looks.append(path)
+        return found
 
-    open_copy(str(tmp_path / "log"), holds).close()
-    assert looked[-1] == b"3"
-    assert open_copy(str(tmp_path / "log"), lambda file: False) is None
-
-
-def test_a_file_that_was_just_begun_may_be_cut_at_once(log, follow):
-    followed = follow(log)
-    followed.take(2)
-    rename(log)
-    append(log, HEADER + lines(10, 7))
-    assert followed.take() == list(range(10, 15))
-    os.rename(f"{log}.1", f"{log}.2")
-    copy_and_cut(log)
-    append(log, HEADER + lines(17, 3))
-    assert followed.take() == list(range(15, 20))
+    monkeypatch.setattr(rotation, "rotated_files", renamed_then)
+    with open_renamed(str(tmp_path / "log"), mine) as file:
+        assert file.read() == b"3"
+    assert open_renamed(str(tmp_path / "log"), [0, 0]) is None
 
 
 def test_files_that_look_alike_are_told_apart(tmp_path, follow):
@@ -245,20 +218,19 @@ def test_other_columns_after_a_rotation(log, follow):
         followed.take()
 
 
-@pytest.mark.parametrize("rotate", [rename, copy_and_cut])
 @pytest.mark.parametrize("taken", [1, 2, 3, 4])
-def test_a_resume_finds_its_place_in_a_file_that_was_rotated(log, follow, rotate, taken):
+def test_a_resume_finds_its_place_in_a_file_that_was_rotated(log, follow, taken):
     """Rows 0 to 11 in the old file, 12 to 24 in the new one; the run ends after some batches."""
     followed = follow(log)
     found = followed.take(min(taken, 2))
-    rotate(log, late=lines(10, 2))
+    rename(log, late=lines(10, 2))
     append(log, HEADER + lines(12, 13))
     if taken > 2:
         found += followed.take(taken - 2)
     again = follow(log, followed.place)
     found += again.take(5 - taken)
     assert found == list(range(25))
-    rotate(log)  # and once more, from the resumed one
+    rename(log)  # and once more, from the resumed one
     append(log, HEADER + lines(25, 5))
     assert again.take() == list(range(25, 30))
     last = follow(log, again.place)
@@ -283,14 +255,6 @@ def test_json_lines_are_rotated_too(tmp_path, follow):
     rename(path)
     append(path, "".join(f"[{i}]\n" for i in range(5, 10)))
     assert followed.take() == [5, 6, 7, 8, 9]
-
-
-def test_dated_files_follow_one_another(tmp_path):
-    names = ["log", "log-20260101", "log-20260102", "log-20260103", "log-backup"]
-    here = [str(tmp_path / name) for name in names]
-    assert successors(here[0], here[1], here) == here[2:4]
-    assert successors(here[0], here[-1], here) == []
-    assert successors(here[0], "", here) == []
 
 
 # -- inputs that were replaced ------------------------------------------------------------------

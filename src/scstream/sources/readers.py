@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from typing import BinaryIO
 
 from scstream.sources.base import Place
-from scstream.sources.rotation import bytes_after, open_copy, open_next
+from scstream.sources.rotation import bytes_after, open_next, open_renamed
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
 from scstream.support.messages import warn
 from scstream.support.paths import Identity, identity, look
@@ -68,8 +68,8 @@ class Reader(ABC):
 class FileReader(Reader):
     """Reads a file; at its end it waits for more if it is to follow.
 
-    A followed file may be rotated. If it is renamed and created again, the old one is read to its
-    end first. If it is copied and cut, the rest is read from the copy.
+    A followed file may be rotated: if it is renamed and created again, the old one is read to its
+    end first. If it is cut, reading goes on with its new beginning.
     """
 
     def __init__(self, path: str, follow: bool) -> None:
@@ -87,11 +87,12 @@ class FileReader(Reader):
         """Begin after this many bytes."""
         base, digest = (seen["base"], seen["digest"]) if seen else (0, None)
         at = offset - base
-        same = self._same_file(at, digest, seen.get("file")) if seen else None
-        if same is not None:
-            self._use(same)
-        elif not self._holds(self._file, at, digest):
-            self._use(self._rotated(at, digest))
+        mine = seen.get("file") if seen and self.follow else None
+        if mine is not None and mine != self._identity:  # others may look like it
+            renamed = open_renamed(self.path, mine)
+            if renamed is not None:
+                self._use(renamed)
+        self._check_holds(at, digest)
         self.base = base
         self._head, self._last = _head_and_tail(self._file, at)
         self._go(at)
@@ -103,21 +104,18 @@ class FileReader(Reader):
         """Whether what is there now is all: not so for a pipe, or a file that grows."""
         return self._regular and not self.follow
 
-    def _holds(self, file: BinaryIO, at: int, digest: str | None) -> bool:
-        """Whether a file begins with what was read before."""
-        if _size(file) < at:
-            return False
-        return digest is None or digest_of(*_head_and_tail(file, at)) == digest
-
-    def _same_file(self, at: int, digest: str | None, mine: Identity | None) -> BinaryIO | None:
-        """Return the file that was read, if it was renamed.
-
-        Other files may look like it, as those of a sensor at rest do.
-        """
-        if not self.follow or mine is None or mine == self._identity:
-            return None
-        return open_copy(
-            self.path, lambda file: _identity(file) == mine and self._holds(file, at, digest)
+    def _check_holds(self, at: int, digest: str | None) -> None:
+        """Raise `ValueError` unless the file begins with what was read before."""
+        size = _size(self._file)
+        if size < at:
+            what = f"has {size:,} bytes, but {at:,} were read before"
+        elif digest is not None and digest_of(*_head_and_tail(self._file, at)) != digest:
+            what = "does not match what was read before"
+        else:
+            return
+        raise ValueError(
+            f"{self.path} {what}: it is not the file that the checkpoint was made with, or it was "
+            "cut. Put it back, or start over with another folder for checkpoints and new outputs."
         )
 
     def _use(self, file: BinaryIO) -> None:
@@ -125,21 +123,6 @@ class FileReader(Reader):
         self._file.close()
         self._file = file
         self._identity = _identity(file)
-
-    def _rotated(self, at: int, digest: str | None) -> BinaryIO:
-        """Return the rotated file that holds what was read before, or say that there is none."""
-        size = os.path.getsize(self.path)
-        if self.follow and digest is not None:
-            file = open_copy(self.path, lambda file: self._holds(file, at, digest))
-            if file is not None:
-                return file
-        what = f"has {size:,} bytes, but {at:,} were read before"
-        if size >= at:
-            what = "does not match what was read before"
-        raise ValueError(
-            f"{self.path} {what}: it is not the file that the checkpoint was made with, or it was "
-            "cut. Put it back, or start over with another folder for checkpoints and new outputs."
-        )
 
     def _go(self, at: int) -> None:
         self._at = at
@@ -191,17 +174,10 @@ class FileReader(Reader):
         return before != self._last
 
     def _leave_cut(self) -> None:
-        """Go on with the copy of a file that was cut, or else with what it holds now."""
-        digest = digest_of(self._head, self._last)
-        file = open_copy(self.path, lambda file: self._holds(file, self._at, digest))
-        if file is not None:
-            self._use(file)
-            self._go(self._at)
-            return
+        """Go on with what a file that was cut holds now."""
         warn(
-            f"{self.path!r} was cut while it was followed, and no copy of what it held "
-            "is beside it. Going on with its new beginning; what was added before the cut and not "
-            "yet read is lost."
+            f"{self.path!r} was cut while it was followed. Going on with its new beginning; what "
+            "was added before the cut and not yet read is lost."
         )
         self._begin(open(self.path, "rb", buffering=0))  # noqa: SIM115  # see close
 

@@ -1,4 +1,4 @@
-"""Rotated files: where a followed file's earlier contents may be."""
+"""Rotated files: where a followed file is that was renamed: ``log.csv.1``, ``log.csv.2``, ..."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,25 +15,21 @@ from scstream.support.paths import Identity, identity
 _PAUSE = 0.01  # seconds before another look at files that are being renamed
 _LOOKS = 100  # at most: others may make and remove files of such names all the time
 _NUMBERED = re.compile(r"\.(\d{1,5})", re.ASCII)  # log.csv.1 is newer than log.csv.2
-_DATED = re.compile(r"\d{6}", re.ASCII)  # log.csv-20260101 is older than log.csv-20260102
 
 
 def rotated_files(path: str) -> list[str]:
-    """Return the files beside a file whose names begin like its own, the latest first."""
+    """Return the files beside a file that have its name and a number, the latest first."""
     own = Path(path)
     found = []
-    for entry in os.scandir(own.parent):
-        if entry.name != own.name and entry.name.startswith(own.stem):
-            try:
-                if entry.is_file():
-                    found.append((entry.stat().st_mtime_ns, str(own.parent / entry.name)))
-            except FileNotFoundError:  # it was renamed meanwhile
-                continue
-    return [name for _, name in sorted(found, reverse=True)]
+    for name in os.listdir(own.parent):
+        match = _NUMBERED.fullmatch(name[len(own.name) :]) if name.startswith(own.name) else None
+        if match is not None:
+            found.append((int(match[1]), path + match[0]))
+    return [name for _, name in sorted(found)]
 
 
-def open_copy(path: str, holds: Callable[[BinaryIO], bool]) -> BinaryIO | None:
-    """Open the rotated file that holds something; None if there is none.
+def open_renamed(path: str, mine: Identity) -> BinaryIO | None:
+    """Open the file of this identity under its present name; None if there is none.
 
     If files were renamed during the search, it begins again: one may have been missed.
     """
@@ -42,7 +38,7 @@ def open_copy(path: str, holds: Callable[[BinaryIO], bool]) -> BinaryIO | None:
         for name in rotated_files(path):
             with contextlib.suppress(OSError):  # renamed meanwhile, or not ours to read
                 file = open(name, "rb", buffering=0)  # noqa: SIM115  # the caller closes it
-                if holds(file):
+                if identity(os.fstat(file.fileno())) == mine:
                     return file
                 file.close()
         if _here(path) == before:
@@ -93,7 +89,7 @@ def bytes_after(path: str, mine: Identity) -> int:
 
 
 def _here(path: str) -> dict[str, Identity]:
-    """Return which file has which name just now, for all names that begin like the path's."""
+    """Return which file has which name just now, for the path and the rotated files."""
     found = {}
     for name in [path, *rotated_files(path)]:
         with contextlib.suppress(OSError):
@@ -109,23 +105,6 @@ def successors(path: str, old: str, here: Collection[str]) -> list[str]:
     >>> successors("log", "log.3", ["log", "log.1", "log.2", "log.3"])
     ['log.2', 'log.1']
     """
-    own = Path(path)
-    if not Path(old).name.startswith(own.name):
-        return []
-    suffix = Path(old).name[len(own.name) :]
-    match = _NUMBERED.fullmatch(suffix)
-    if match is not None:
-        numbers = range(int(match[1]) - 1, -1, -1)
-        names = [f"{own.name}.{number}" for number in numbers]
-    elif _DATED.search(suffix):
-        form = _form(suffix)
-        others = (name[len(own.name) :] for name in map(os.path.basename, here)
-                  if name.startswith(own.name))  # fmt: skip
-        names = [own.name + s for s in sorted(others) if s > suffix and _form(s) == form]
-    else:
-        return []
-    return [whole for name in names if (whole := str(own.parent / name)) in here]
-
-
-def _form(suffix: str) -> str:
-    return re.sub(r"\d", "#", suffix)
+    match = _NUMBERED.fullmatch(old[len(path) :]) if old.startswith(path) else None
+    numbers = range(int(match[1]) - 1, 0, -1) if match is not None else ()
+    return [name for number in numbers if (name := f"{path}.{number}") in here]
