@@ -289,10 +289,10 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         """Return a data frame with a row for each cluster, the largest first, by its id.
 
         Its columns are ``group`` (where some clusters are parts of one whole, or `group_level` is
-        given), ``share`` (of the mixture), ``rows`` (that it remembers), ``born``,
-        ``age``, ``speed`` (of drift, in standard deviations for each unit of time), ``different``
-        (how it differs from the rest, in words), and then the data's columns: a mean,
-        rate or probability, or the likeliest categories.
+        given), ``share`` (of the mixture), ``rows`` (that it remembers), from the second
+        batch on ``born``, ``age`` and ``speed`` (of drift, in standard deviations for each unit of
+        time), ``different`` (how it differs from the rest, in words), and then the data's columns
+        in their order: a median, mean, rate or probability, or the likeliest categories.
 
         Returns
         -------
