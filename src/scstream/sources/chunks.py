@@ -352,11 +352,14 @@ def _lacking(chunk: Chunk, complete: Sequence[bool]) -> Ints:
 def _empty(chunk: Chunk) -> Ints:
     """Return the rows that have no value in any column."""
     values = chunk.values
-    columns = values if isinstance(values, list) else list(values.T)
-    rows = np.flatnonzero(absent(columns[0]))
-    for column in columns[1:]:
+    rows = np.arange(len(chunk))
+    for column in sorted(values if isinstance(values, list) else values.T, key=_is_object):
         rows = rows[absent(column[rows])] if len(rows) else rows
     return rows
+
+
+def _is_object(column: NDArray[Any]) -> bool:
+    return column.dtype.kind == "O"  # which takes longer to look through
 
 
 def _joined(parts: list[Chunk]) -> Chunk:

@@ -30,6 +30,7 @@ from scstream.sources.options import SourceOptions
 from scstream.sources.places import unsound, whole
 from scstream.sources.records import TextRecords, split
 from scstream.sources.text import Start, TextSource, assemble
+from scstream.sources.words import text_columns
 from scstream.support.messages import note
 
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
@@ -232,7 +233,7 @@ class SeparatedSource(TextSource):
         guess, learned = self.options.guess, self.options.kinds is not None
         fields_of = NumberFields(schema, self.decimal, self._missing, guess=guess, learned=learned)
         fields_of.settle(text, numbers, found.odd[:n_odd], bad)
-        words = self._texts(text, spans, bad)
+        words = text_columns(text, spans, self._words, bad)
         time = self._times(numbers, words, bad)
         chunk = Chunk(
             assemble(schema, numbers[:, : schema.n_numbers], words),
@@ -260,28 +261,6 @@ class SeparatedSource(TextSource):
             else f"{fields[i]} fields where {width} are expected"
             for i in np.flatnonzero(fields != width).tolist()
         }
-
-    def _texts(self, text: bytes, spans: Ints, bad: dict[int, str]) -> list[NDArray[Any]]:
-        """Return the columns of text, None for what is missing; behind them that of the dates."""
-        out = []
-        for t in range(spans.shape[1]):
-            column = np.empty(len(spans), dtype=object)
-            for i, (a, b) in enumerate(spans[:, t].tolist()):
-                if i not in bad:
-                    column[i] = self._text(text, a, b, i, bad)
-            out.append(column)
-        return out
-
-    def _text(self, text: bytes, a: int, b: int, i: int, bad: dict[int, str]) -> str | None:
-        field = text[a:b]
-        if a and text[a - 1 : a] == b'"':
-            field = field.replace(b'""', b'"')
-        try:
-            word = field.decode("utf-8")
-        except UnicodeDecodeError:
-            bad[i] = f"{field!r} is not UTF-8 (if the file is in another encoding: --encoding NAME)"
-            return None
-        return word if word and word.lower() not in self._words else None
 
     def _times(
         self, numbers: Floats, words: list[NDArray[Any]], bad: dict[int, str]
