@@ -50,7 +50,9 @@ def text_columns(
             try:
                 word = field.decode("utf-8")
             except UnicodeDecodeError:
-                why = f"{field!r} is not UTF-8 (if the file is in another encoding: --encoding NAME)"
+                why = (
+                    f"{field!r} is not UTF-8 (if the file is in another encoding: --encoding NAME)"
+                )
                 bad.update(dict.fromkeys(rows[which == k].tolist(), why))
             else:
                 words[k] = word if word and word.lower() not in missing else None
