@@ -209,7 +209,7 @@ def test_all_names_that_are_not_there_are_said_at_once(capsys):
     assert main(["run", "rows.csv", "-o", "none", *wrong]) == 1
     told = capsys.readouterr().err
     for option, name in zip(wrong[::2], wrong[1::2], strict=True):
-        assert f"{option}: There is no column {name!r}" in told
+        assert f"{option[2:].replace('-', '_')}: There is no column {name!r}" in told
 
 
 def test_what_was_left_out_can_be_asked_for(capsys):

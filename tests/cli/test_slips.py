@@ -110,9 +110,7 @@ def test_a_closed_standard_output_is_told_in_a_line(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     status, text = told(capsys, "run", "d.csv", "--quiet", "--family", "gaussian")
     assert status == 1
-    assert text == (
-        "scstream run: error: Standard output is closed. Name a file to write to: --output FILE.\n"
-    )
+    assert text == "scstream run: error: Standard output is closed. Name a file to write to.\n"
 
 
 def test_a_closed_standard_input_is_told_in_a_line(capsys, monkeypatch):

@@ -157,6 +157,7 @@ def test_a_malformed_row_stops_the_run_behind_the_batches_before_it(tmp_path, li
         seen.extend(batch.n for batch in source)
     assert seen == [10, 10]
     assert str(error.value) == f"rows.csv, line 27: {reason}."
+    assert [one.option for one in error.value.advice] == ["on_error"]  # its door says how
 
 
 def test_rejected_rows_are_told_with_the_batch_they_precede(tmp_path):

@@ -269,7 +269,7 @@ class Chronicle(BoundedMoments):
         if head is None:
             raise ChronicleError(
                 f"{os.fspath(path)} holds no chronicle yet: its first line is missing. "
-                "A chronicle is written by `scstream run --chronicle FILE`."
+                "A chronicle is written by a run that was asked for one."
             )
         with _blaming(file):
             chronicle._begin(from_line(head))
@@ -322,5 +322,5 @@ def _blaming(file: ChronicleFile) -> Iterator[None]:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ChronicleError(
             f"line {file.number} of {os.fspath(file.path)} is not one of a chronicle: {error!r}. "
-            "A chronicle is written by `scstream run --chronicle FILE`."
+            "A chronicle is written by a run that was asked for one."
         ) from error

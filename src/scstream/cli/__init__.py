@@ -19,7 +19,9 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from scstream import __version__
+from scstream.cli.advice import spelled
 from scstream.cli.errors import UsageError
+from scstream.support.advice import advice_of
 from scstream.support.messages import printed
 from scstream.support.printable import printable, printable_name
 from scstream.support.progress import aside, bars
@@ -70,13 +72,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         if unknown:
             raise UsageError(_unknown(unknown[0], parser, command))
         quiet = getattr(args, "quiet", False)
-        with _warnings_in_a_line(), printed(quiet=quiet), bars(wanted=not quiet), _interrupts():
+        with (
+            _warnings_in_a_line(),
+            printed(quiet=quiet, spell=spelled),
+            bars(wanted=not quiet),
+            _interrupts(),
+        ):
             status: int = args.main(args)
         if sys.stdout is not None:  # it may be closed
             sys.stdout.flush()
         return status
     except UsageError as error:
-        print(f"scstream {command}: {printable(hidden(str(error)))}", file=sys.stderr)
+        print(f"scstream {command}: {printable(hidden(_words(error)))}", file=sys.stderr)
         print(f"Try: scstream {command} --help", file=sys.stderr)
         return 2
     except BrokenPipeError:
@@ -99,7 +106,9 @@ def _warnings_in_a_line() -> Iterator[None]:
 
     def show(message: Warning | str, *about: Any, **more: Any) -> None:
         with aside():
-            text = printable(f"scstream: warning: {hidden(str(message))}")
+            text = printable(
+                f"scstream: warning: {hidden(spelled(str(message), advice_of(message)))}"
+            )
             print(text, file=sys.stderr, flush=True)
 
     with warnings.catch_warnings():
@@ -188,4 +197,4 @@ def _words(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError):
         return f"There is not enough memory. {error}".strip()
-    return " ".join([str(error), *getattr(error, "__notes__", ())])
+    return spelled(" ".join([str(error), *getattr(error, "__notes__", ())]), advice_of(error))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
+from scstream.cli.advice import options
 from scstream.support.printable import padded, printable_name, width_of
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ def column_table(roles: Sequence[Role]) -> str:
     Examples
     --------
     >>> from scstream.sources.guess import Role
-    >>> print(column_table([Role("x", "number", "numbers from 0 to 1", "--exclude x")]))
+    >>> from scstream.support.advice import Advice
+    >>> print(column_table([Role("x", "number", "numbers from 0 to 1", (Advice("exclude", "x"),))]))
     column  taken for  why                  to change it
     x       number     numbers from 0 to 1  --exclude x
     """
-    rows = [(role.name, _WORDS[role.kind], role.why, role.option) for role in roles]
+    rows = [(role.name, _WORDS[role.kind], role.why, options(role.changes)) for role in roles]
     if len(rows) > _MOST:
         rows = _joined(roles)
     cells = [["column", "taken for", "why", "to change it"]]
@@ -51,10 +53,12 @@ def _joined(roles: Sequence[Role]) -> list[tuple[str, str, str, str]]:
         group = list(run)
         first, last = group[0], group[-1]
         if len(group) < 3:
-            out += [(role.name, _WORDS[kind], role.why, role.option) for role in group]
+            out += [(role.name, _WORDS[kind], role.why, options(role.changes)) for role in group]
         else:
             name = f"{first.name} ... {last.name}"
-            out.append((name, _WORDS[kind], f"{len(group):,} columns; {first.why}", first.option))
+            out.append(
+                (name, _WORDS[kind], f"{len(group):,} columns; {first.why}", options(first.changes))
+            )
     if len(out) > _MOST:
         rest = len(out) - _MOST
         out = [*out[:_MOST], ("...", "", f"and {rest:,} more groups of columns", "")]

@@ -112,7 +112,7 @@ def make_outputs(
                 whole=whole,
             )
         except ValueError as error:
-            raise UsageError(str(error)) from None
+            raise UsageError(str(error)) from error
     elif args.append:
         raise UsageError("--append needs an --output.")
     if args.rejects is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from scstream.families.contract import Array
+from scstream.support.advice import Advice, reason
 
 _MOST = 20_000  # rows, the first of a batch, that are looked at
 _OFTEN = 0.002  # the share of a column's rows that a code is in at least
@@ -29,11 +30,11 @@ def warning_of_codes(columns: Sequence[tuple[Any, Array]]) -> str:
     also = (
         f" So do {others} other columns." if others > 1 else " So does another." if others else ""
     )
-    return (
+    return reason(
         f"Column {name!r} holds {code:g} in {share:.1%} of the rows, far from all its other "
         f"numbers.{also} If that stands for a missing number put NaN there (pandas.read_csv: "
-        f"na_values=[{code:g}]; scstream run: --missing={code:g}). Otherwise rows that lack a "
-        "number form clusters of their own."
+        f"na_values=[{code:g}]). Otherwise rows that lack a number form clusters of their own.",
+        Advice("missing", f"{code:g}", "if it stands for a missing number"),
     )
 
 

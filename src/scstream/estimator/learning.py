@@ -30,6 +30,7 @@ from scstream.records import HISTORY as _HISTORY
 from scstream.sampler.choose import few_columns, is_small
 from scstream.sampler.learner import Learner, Outcome, learn
 from scstream.sampler.recipe import Batch, Recipe
+from scstream.support.advice import Advice, advice_of, advised
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 from scstream.support.messages import user_level, warn
@@ -79,10 +80,12 @@ class Learning(Describing):
             The model itself. An error leaves the model unchanged, unless `on_event` raised it.
         """
         if time is None and self.half_life != "auto" and is_length(self.half_life):
-            raise ValueError(
-                f"half_life={self.half_life!r} is a length of time, but this batch has no time: "
-                "give partial_fit(X, time=...), on the command line --time-column, or a half-life "
-                "in batches such as 5."
+            raise advised(
+                ValueError(
+                    f"half_life={self.half_life!r} is a length of time, but this batch has no "
+                    "time: give partial_fit(X, time=...), or a half-life in batches such as 5."
+                ),
+                Advice("time_column", when="the column of the times"),
             )
         with turn_of(self):  # of two batches at once one would be lost
             return self._learn(X, time, sample_weight, labels, self.__dict__.get("_learner"))
@@ -244,7 +247,8 @@ class Learning(Describing):
             found["pieces"] = warning_of_pieces(batch.X, outcome.labels, family)
         for kind, text in found.items():
             if text:
-                warnings.warn(text, stacklevel=user_level())
+                warning = advised(UserWarning(text), *advice_of(text))
+                warnings.warn(warning, stacklevel=user_level())
                 told += (kind,)
         if told:
             self._warned_of = told

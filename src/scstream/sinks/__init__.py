@@ -11,6 +11,15 @@ from scstream.sinks.base import WRITTEN
 from scstream.sinks.base import Output as Output
 from scstream.sinks.base import Recorder as Recorder
 from scstream.sinks.base import Sink as Sink
+from scstream.sources.access import Access
+from scstream.sources.schemes import opener_of
+
+# What comes before "://", and the module whose ``open_url`` returns the sink.
+SCHEMES = {
+    "kafka": "scstream.sinks.kafka",
+    "redis": "scstream.sinks.redis",
+    "rediss": "scstream.sinks.redis",
+}
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 
@@ -34,13 +43,14 @@ def open_sink(
     parts: bool = False,
     overwrite: bool = False,
     whole: bool = False,
+    access: Access | None = None,
 ) -> Sink:
-    """Return the sink for a file name.
+    """Return the sink for a file name or a URL.
 
     Parameters
     ----------
     path : str or Path
-        ``-`` is standard output.
+        ``-`` is standard output; a URL is one such as ``kafka://server:9092/topic``.
     format : {"csv", "tsv", "jsonl", "parquet"}, optional
         By default what the name ends in says; CSV for standard output.
     fields : sequence of {"label", "probability", "score", "anomaly", "group"}
@@ -55,11 +65,20 @@ def open_sink(
     whole : bool, default=False
         Whether the file appears as a whole, with `Sink.finish`. Until then it has a temporary
         name, and without `finish` nothing is left of it.
+    access : Access, optional
+        How to log in to a broker: what its URL does not say.
 
     Returns
     -------
     Sink
     """
+    if "://" in str(path):
+        if format is not None:
+            raise ValueError(f"{path} is a URL; the format {format} is for files.")
+        sink: Sink = opener_of(str(path), "sinks", SCHEMES)(
+            str(path), fields=fields, append=append, access=access
+        )
+        return sink
     kind = format or ("csv" if str(path) == "-" else _ENDINGS.get(Path(path).suffix.lower()))
     if kind is None or kind not in FORMATS:
         raise ValueError(

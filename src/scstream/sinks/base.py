@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.sources.base import Batch, Place
+from scstream.support.advice import Advice, advised
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -128,9 +129,12 @@ def check_format(place: Place, format: str, path: object) -> None:
     """Raise `ValueError` if an output was begun in another format."""
     begun = place.get("format", format)
     if begun != format:
-        raise ValueError(
-            f"{path} was begun as {begun!r}, and now it is to be {format!r}. Continue with "
-            f"--output-format {begun}, or start over with another output and another folder."
+        raise advised(
+            ValueError(
+                f"{path} was begun as {begun!r}, and now it is to be {format!r}. Continue with "
+                "that format, or start over with another output and another folder."
+            ),
+            Advice("output_format", begun, "to continue"),
         )
 
 

@@ -49,7 +49,7 @@ class AddedFile(Output):
         """Make sure that the file can be begun at a place; change nothing."""
         length = count_of(place, "bytes")
         if self.standard and sys.stdout is None:
-            raise ValueError("Standard output is closed. Name a file to write to: --output FILE.")
+            raise ValueError("Standard output is closed. Name a file to write to.")
         found = None if self.standard else look(self._absolute)
         if length and (self.standard or (found is not None and _flows(found))):
             what = "Standard output" if self.standard else f"{self.path}, a pipe,"

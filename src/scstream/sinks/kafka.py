@@ -8,6 +8,7 @@ from typing import Any
 from scstream.sinks.messages import MessageSink
 from scstream.sources.access import Access
 from scstream.sources.kafka_client import KafkaBrokers
+from scstream.sources.message_urls import parse_url
 from scstream.sources.patience import BrokerError
 from scstream.support.extras import need_package
 
@@ -93,3 +94,9 @@ class KafkaSink(MessageSink):
     def close(self) -> None:
         """Wait until the brokers have all that was sent."""
         self.sync()
+
+
+def open_url(url: str, access: Access | None = None, **options: Any) -> KafkaSink:
+    """Return the sink of ``kafka://broker:9092,other:9092/topic``."""
+    at = parse_url(url, "kafka", {}, access)
+    return KafkaSink(at.stream, servers=at.server, **at.settings, **options)

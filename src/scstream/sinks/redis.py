@@ -7,6 +7,7 @@ from typing import Any
 
 from scstream.sinks.messages import MessageSink
 from scstream.sources.access import Access
+from scstream.sources.message_urls import parse_url
 from scstream.sources.redis_client import RedisClient
 
 
@@ -61,3 +62,12 @@ class RedisSink(MessageSink):
     def close(self) -> None:
         """Close the connection."""
         self._server.close()
+
+
+def open_url(url: str, access: Access | None = None, **options: Any) -> RedisSink:
+    """Return the sink of ``redis://server:6379/stream?db=0&max_length=10000``, or ``rediss://``."""
+    known = {"db": int, "field": str, "max_length": int}
+    at = parse_url(url, "redis", known, access)
+    database = at.settings.pop("db", 0)
+    server = f"{at.scheme}://{at.server}/{database}"
+    return RedisSink(at.stream, url=server, **at.settings, **options)

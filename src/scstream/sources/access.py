@@ -10,6 +10,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from scstream.support.advice import Advice
+
+IN_A_FILE = Advice("access", when="or in a file")
 _FROM_ENVIRONMENT = ("user", "password")
 
 

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.columns import Columns
+from scstream.support.advice import Advice
 
 Place = dict[str, Any]  # plain JSON: numbers, text, lists and dicts of them
+SKIP = Advice("on_error", "reject", "to skip such rows")
 
 
 class MalformedRow(ValueError):

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.columns import Columns, absent
-from scstream.sources.base import Batch, MalformedRow, Place, Reject
+from scstream.sources.base import SKIP, Batch, MalformedRow, Place, Reject
 from scstream.sources.batch_times import BatchTimes
 from scstream.sources.missing import Missing
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import Records, join
+from scstream.support.advice import advice_of, advised
 from scstream.support.messages import warn
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _MOST_TOLD = 10  # reasons of one message for rows that cannot be read
-_GO_ON = "To skip such rows: --on-error reject --rejects FILE."
 
 
 class Table(Columns):
@@ -199,7 +199,9 @@ class Cutter:
         """Return the rows that can be taken; keep the others, or the first of them as an error."""
         if self.options.on_error == "stop":
             i = min(bad)
-            self._error = MalformedRow(self._refusal(chunk, bad))
+            advice = [one for i in sorted(bad)[:_MOST_TOLD] for one in advice_of(bad[i])]
+            error = MalformedRow(self._refusal(chunk, bad))
+            self._error = advised(error, *dict.fromkeys(advice), SKIP)
             return chunk.take(slice(0, i))
         for i in sorted(bad):
             self._rejects.append(
@@ -212,10 +214,8 @@ class Cutter:
     def _refusal(self, chunk: Chunk, bad: dict[int, str]) -> str:
         """Return what is wrong: with the first row, or with several if the user asked little."""
         name, unit, first = self.layout.name, self.layout.unit, min(bad)
-        if not self.options.guess:
+        if not self.options.guess or len(bad) == 1:
             return f"{name}, {unit} {chunk.line[first]}: {bad[first]}."
-        if len(bad) == 1:
-            return f"{name}, {unit} {chunk.line[first]}: {bad[first]}. {_GO_ON}"
         reasons: dict[str, list[str]] = {}
         for i in sorted(bad):
             reasons.setdefault(bad[i], []).append(str(chunk.line[i]))
@@ -223,16 +223,9 @@ class Cutter:
             f"{unit}{'s' * (len(lines) > 1)} {_listed(lines)}: {reason}"
             for reason, lines in reasons.items()
         ]
-        return (
-            f"{name}: {len(bad):,} rows cannot be read:\n  - "
-            + "\n  - ".join(
-                [
-                    *told[:_MOST_TOLD],
-                    *([f"and {len(told) - _MOST_TOLD:,} other reasons"] * (len(told) > _MOST_TOLD)),
-                ]
-            )
-            + f"\n{_GO_ON}"
-        )
+        if len(told) > _MOST_TOLD:
+            told[_MOST_TOLD:] = [f"and {len(told) - _MOST_TOLD:,} other reasons"]
+        return "\n  - ".join([f"{name}: {len(bad):,} rows cannot be read:", *told])
 
     def ready(self) -> Iterator[Batch]:
         """Give the batches that are complete; then raise what ended the stream, if anything did."""

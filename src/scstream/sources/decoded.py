@@ -9,6 +9,7 @@ from scstream.sources.base import Place
 from scstream.sources.guess.encoding import damaged, open_packed
 from scstream.sources.readers import BLOCK, Reader
 from scstream.sources.trail import Trail
+from scstream.support.advice import Advice, advised
 
 
 class DecodedReader(Reader):
@@ -62,9 +63,12 @@ class DecodedReader(Reader):
             try:
                 text = self._decoder.decode(raw, final=self._ended)
             except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{self.path} is not {self.encoding}: {error.reason}. Name its encoding: "
-                    "--encoding NAME, such as utf-8, latin-1 or utf-16."
+                raise advised(
+                    ValueError(
+                        f"{self.path} is not {self.encoding}: {error.reason}. Name its encoding, "
+                        "such as utf-8, latin-1 or utf-16."
+                    ),
+                    Advice("encoding"),
                 ) from None
             data = text.encode("utf-8", "surrogatepass")
             if data:

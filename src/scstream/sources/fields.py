@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection
 
 import numpy as np
@@ -11,9 +10,10 @@ import numpy as np
 from scstream.kernels import text_scan
 from scstream.sources.chunks import Floats, Ints
 from scstream.sources.guess.amounts import amount, is_number
-from scstream.sources.guess.looks import option_word
+from scstream.sources.guess.looks import column_key
 from scstream.sources.guess.values import TRUTH, is_truth
 from scstream.sources.text import Schema
+from scstream.support.advice import Advice, reason
 
 RETURN = (
     "a carriage return without a line feed. Lines must end in LF or CRLF; "
@@ -34,7 +34,7 @@ class NumberFields:
     missing : collection of str
         Words for missing values, in small letters.
     guess : bool
-        Whether numbers may have groups and units, and errors name options of the command line.
+        Whether numbers may have groups and units, and errors carry advice.
     learned : bool
         Whether a model has learned what the columns hold, so that no option can change it.
     """
@@ -96,30 +96,31 @@ class NumberFields:
         if np.isinf(value):
             return f"{said}, which is not finite"
         if np.isnan(value):
-            return said + self._reason(j, field)
+            why, advice = self._reason(j, field)
+            return reason(said + why, *advice)
         if unit in ("", usual):
             return ""
         before = f"the rows before are in {usual}" if usual else "the rows before have no unit"
         return f"{said}, in {unit}; {before}"
 
-    def _reason(self, j: int, field: str) -> str:
+    def _reason(self, j: int, field: str) -> tuple[str, list[Advice]]:
         """Return why a field is no number, and what may mend it."""
         name, word = self._names[j], field.strip()
         if j == len(self._truths) - 1:
-            return ", which is not a time"
+            return ", which is not a time", []
         if self._truths[j]:
-            return ", which is not True or False"
+            return ", which is not True or False", []
         said = ", which is not a number"
         if word == name:
             said += " but the column's name, as where files were joined"
         if not self._guess or len(field) > 40 or not field.isprintable():
-            return said
-        quoted = shlex.quote(word)
-        option = f"--missing={quoted}" if word.startswith("-") else f"--missing {quoted}"
-        names = self._schema.names
-        text = f"; if these are words: --text {option_word(names, names.index(name))}"
-        more = text if word.isalpha() and word != name and not self._learned else ""
-        return f"{said} (if it stands for a missing value: {option}{more})"
+            return said, []
+        advice = [Advice("missing", word, "if it stands for a missing value")]
+        if word.isalpha() and word != name and not self._learned:
+            names = self._schema.names
+            key = column_key(names, names.index(name))
+            advice.append(Advice("text", key, "if these are words"))
+        return said, advice
 
 
 def bare_return(record: bytes) -> bool:

@@ -20,6 +20,7 @@ from scstream.sources.options import SourceOptions
 from scstream.sources.records import TextRecords
 from scstream.sources.rows import as_word, words_of
 from scstream.sources.text import Start, TextSource, assemble
+from scstream.support.advice import Advice, advised
 from scstream.support.messages import warn
 
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
@@ -56,9 +57,9 @@ class JsonSource(TextSource):
         self._header = isinstance(rows[0], dict)
         names = _names(rows if self.options.guess else rows[:1])
         if len(names) > _MOST_FIELDS and not self._warned:
-            raise ValueError(
-                f"{self.name} has more than {_MOST_FIELDS:,} different fields in its first "
-                f"{len(rows):,} rows. Choose: --columns A,B,..."
+            what = f"more than {_MOST_FIELDS:,} different fields in its first {len(rows):,} rows"
+            raise advised(
+                ValueError(f"{self.name} has {what}. Choose some of them."), Advice("columns")
             )
         if self.options.guess:
             values = [[_get(row, name, j) for row in rows] for j, name in enumerate(names)]

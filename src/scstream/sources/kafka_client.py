@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scstream.sources.access import Access
+from scstream.sources.access import IN_A_FILE, Access
 from scstream.sources.patience import Away, BrokerError
+from scstream.support.advice import advised
 from scstream.support.extras import need_package
 
 _ANSWER = 4.0  # seconds for an answer about topics and offsets
@@ -129,10 +130,11 @@ class KafkaBrokers:
                 kinds.TOPIC_AUTHORIZATION_FAILED,
                 kinds.GROUP_AUTHORIZATION_FAILED,
             ):
-                return BrokerError(
+                refused = BrokerError(
                     f"{where}: the broker refuses the user or the password ({one.str()}). Give "
-                    "them by SCSTREAM_KAFKA_USER and SCSTREAM_KAFKA_PASSWORD, or a file (--access)."
+                    "them by SCSTREAM_KAFKA_USER and SCSTREAM_KAFKA_PASSWORD."
                 )
+                return advised(refused, IN_A_FILE)
             if one is not None and one.code() == kinds._SSL:
                 return BrokerError(
                     f"{where}: no encrypted connection can be made ({one.str()}). Name the file "

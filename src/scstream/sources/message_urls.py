@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
-from scstream.sources.access import Access
+from scstream.sources.access import IN_A_FILE, Access
 from scstream.sources.options import SourceOptions
+from scstream.support.advice import Reason, advice_of, advised, reason
 from scstream.support.secrets import hidden_url
 
 _HIGHEST_PORT = 65535
@@ -32,7 +33,6 @@ _SHARED: dict[str, Callable[[str], Any]] = {
     "max_wait": float,
     "max_idle": float,
     "on_gap": str,
-    "patience": float,
 }
 # How to get in, and how to bear with a server: none of it makes a stream another one.
 _ACCESS: dict[str, Callable[[str], Any]] = {
@@ -57,7 +57,7 @@ class Address:
         The host and its port, or several with commas between.
     stream : str
     settings : dict
-        For the source, `access` among them.
+        For the source or the sink, `access` among them.
     """
 
     scheme: str
@@ -69,11 +69,19 @@ class Address:
 def read_url(
     url: str, broker: str, known: Mapping[str, Callable[[str], Any]], options: SourceOptions
 ) -> Address:
-    """Return the parts of a URL whose settings are the known ones and those of all brokers.
+    """Return the parts of a source's URL: its settings are the known ones and those of all."""
+    at = parse_url(url, broker, {**_SHARED, **known}, options.access)
+    return replace(at, settings={**message_options(options), **at.settings})
 
-    How to get in is what the URL says, then what the file of the options says, then what the
-    environment does.
+
+def parse_url(
+    url: str, broker: str, known: Mapping[str, Callable[[str], Any]], access: Access | None
+) -> Address:
+    """Return the parts of a URL whose settings are the known ones and how to get in.
+
+    The latter is what the URL says, then what is given, then what the environment says.
     """
+    given = access
     parts, access = _without_login(url)
     stream = unquote(parts.path.strip("/"))
     if not parts.netloc or not stream or "/" in stream:
@@ -81,14 +89,14 @@ def read_url(
             f"{hidden_url(url)} must have the form {parts.scheme}://server:port/stream."
         )
     _check_ports(f"{parts.scheme}://{parts.netloc}/{stream}", parts.netloc)
-    readers = {**_SHARED, **known, **_ACCESS}
+    readers = {"patience": float, **known, **_ACCESS}
     settings = {}
     for name, text in parse_qsl(parts.query, keep_blank_values=True):
         if name not in readers:
-            raise ValueError(
-                f"{parts.scheme}://{parts.netloc}/{stream}: unknown setting {name!r}; "
-                + _instead(name, broker, sorted(readers))
-            )
+            instead = _instead(name, broker, sorted(readers))
+            where = f"{parts.scheme}://{parts.netloc}/{stream}"
+            unknown = ValueError(f"{where}: unknown setting {name!r}; {instead}")
+            raise advised(unknown, *advice_of(instead))
         try:
             settings[name] = readers[name](text)
         except ValueError as error:
@@ -96,17 +104,16 @@ def read_url(
                 f"{parts.scheme}://{parts.netloc}/{stream}: setting {name!r}: {error}."
             ) from None
     mine = Access(**{name: settings.pop(name) for name in _ACCESS if name in settings})
-    access = access.over(mine).over(options.access).over(Access.from_environment(broker))
-    merged = {**message_options(options), **settings, "access": access}
-    return Address(parts.scheme, parts.netloc, stream, merged)
+    access = access.over(mine).over(given).over(Access.from_environment(broker))
+    return Address(parts.scheme, parts.netloc, stream, {**settings, "access": access})
 
 
-def _instead(name: str, broker: str, known: list[str]) -> str:
+def _instead(name: str, broker: str, known: list[str]) -> Reason:
     """Return what to do instead of a setting that does not exist."""
     if name.lower() not in _LOGIN:
-        return f"choose from {known}."
+        return reason(f"choose from {known}.")
     variable = f"SCSTREAM_{broker.upper()}"
-    return f"give it by {variable}_USER and {variable}_PASSWORD, or a file (--access)."
+    return reason(f"give it by {variable}_USER and {variable}_PASSWORD.", IN_A_FILE)
 
 
 def _check_ports(url: str, servers: str) -> None:

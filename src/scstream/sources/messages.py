@@ -14,10 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from scstream.sources.base import Batch, MalformedRow, Place, Reject, Source, Unread
+from scstream.sources.base import SKIP, Batch, MalformedRow, Place, Reject, Source, Unread
 from scstream.sources.message_rows import Kind, MessageTable, Name
 from scstream.sources.patience import PATIENCE, Away, BrokerAwayError, BrokerError, Patience
 from scstream.sources.places import unsound, whole
+from scstream.support.advice import advised
 
 _COMMIT = 10.0  # seconds for which a commit is tried
 _SLICE = 0.5  # seconds that one call to a server may wait, so that Ctrl-C is heard
@@ -303,9 +304,8 @@ class MessageSource(Source):
     def _reject(self, message: Message, reason: str, got: _Gathered) -> None:
         reason = f"message {message.key}: {reason}"
         if self.on_reject == "raise":
-            raise MalformedRow(
-                f"{reason} Fix the sender, or set such messages aside (on_reject, "
-                "--on-error reject)."
+            raise advised(
+                MalformedRow(f"{reason} Fix the sender, or set such messages aside."), SKIP
             )
         text = (message.value or b"").decode(errors="backslashreplace")
         number = got.count + 1

@@ -18,6 +18,7 @@ from scstream.sources.guess.encoding import (
 )
 from scstream.sources.options import SourceOptions
 from scstream.sources.readers import FileReader, InputReader, Reader
+from scstream.support.advice import Advice
 from scstream.support.messages import note
 
 
@@ -65,10 +66,10 @@ def _packing(path: str, options: SourceOptions) -> tuple[str | None, str]:
     try:
         found = encoding_of(head)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{path}: {error}") from error
     if found == "cp1252":
         note(
-            f"{path} is not UTF-8; it is read as {found}. --encoding NAME changes that "
-            f"(it now reads: {words_beyond(head)})"
+            f"{path} is not UTF-8; it is read as {found} (it now reads: {words_beyond(head)})",
+            Advice("encoding"),
         )
     return compression, found

@@ -18,6 +18,7 @@ from typing import BinaryIO
 from scstream.sources.base import Place
 from scstream.sources.rotation import bytes_after, open_next, open_renamed
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
+from scstream.support.advice import Advice, advised
 from scstream.support.messages import warn
 from scstream.support.paths import Identity, identity, look
 
@@ -237,10 +238,12 @@ class InputReader(Reader):
             trail.add(data)
             trail.forget(offset - left)
         if seen and trail.mark(offset) != seen:
-            raise ValueError(
-                f"The first {offset:,} bytes of standard input are not those that were read before "
-                "the checkpoint. It must come again as it was; or say that it goes on by itself: "
-                "--live."
+            raise advised(
+                ValueError(
+                    f"The first {offset:,} bytes of standard input are not those that were read "
+                    "before the checkpoint. It must come again as it was."
+                ),
+                Advice("live", True, "if it goes on by itself"),
             )
 
     def read(self) -> bytes | None:

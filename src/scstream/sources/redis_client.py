@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from scstream.sources.access import Access
+from scstream.sources.access import IN_A_FILE, Access
 from scstream.sources.message_urls import take_login
 from scstream.sources.patience import Away, BrokerError
+from scstream.support.advice import advised
 from scstream.support.extras import need_package
 
 _CONNECT = 4.0  # seconds to reach a server
@@ -67,9 +68,12 @@ class RedisClient:
         except BrokerError:
             raise
         except (self._errors.AuthenticationError, self._errors.NoPermissionError) as error:
-            raise BrokerError(
-                f"{where}: the server refuses the user or the password ({error}). Give them by "
-                "SCSTREAM_REDIS_USER and SCSTREAM_REDIS_PASSWORD, or a file (--access)."
+            raise advised(
+                BrokerError(
+                    f"{where}: the server refuses the user or the password ({error}). Give them by "
+                    "SCSTREAM_REDIS_USER and SCSTREAM_REDIS_PASSWORD."
+                ),
+                IN_A_FILE,
             ) from None
         except (self._errors.ConnectionError, self._errors.TimeoutError, OSError) as error:
             if "CERTIFICATE_VERIFY_FAILED" in str(error):

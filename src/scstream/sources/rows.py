@@ -9,6 +9,7 @@ from time import monotonic
 from scstream.sources.base import Batch, Place, Source
 from scstream.sources.chunks import Chunk, Cutter, Layout
 from scstream.sources.options import SourceOptions
+from scstream.support.advice import Advice, advised
 from scstream.support.printable import printable_name
 
 
@@ -81,9 +82,13 @@ class RowSource(Source):
             self._complete = [True] * len(layout.used)
         if self._complete is not None:
             if len(self._complete) != len(layout.used):
-                raise ValueError(
-                    f"The model learned from {len(self._complete)} columns, but the table has "
-                    f"{len(layout.used)}. Choose them with --columns or --exclude."
+                raise advised(
+                    ValueError(
+                        f"The model learned from {len(self._complete)} columns, but the table has "
+                        f"{len(layout.used)}. Choose them."
+                    ),
+                    Advice("columns"),
+                    Advice("exclude"),
                 )
             self._cutter.require(self._complete)
         return self._cutter

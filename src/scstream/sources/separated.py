@@ -31,6 +31,7 @@ from scstream.sources.places import unsound, whole
 from scstream.sources.records import TextRecords, split
 from scstream.sources.text import Start, TextSource, assemble
 from scstream.sources.words import text_columns
+from scstream.support.advice import Advice, advised
 from scstream.support.messages import note
 
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
@@ -124,7 +125,7 @@ class SeparatedSource(TextSource):
             [f for f in column if not self._is_missing(f)] for column in zip(*whole, strict=True)
         ]
         if not whole:
-            raise ValueError(self._no_row_fits(names, below))
+            raise advised(ValueError(self._no_row_fits(names, below)), Advice("separator"))
         total = len(bounds) - head
         self._schema = self._look(Look(names, values, len(whole), total, self.decimal))
         return before + (int(bounds[head - 1, 2]) if head else 0)
@@ -158,10 +159,11 @@ class SeparatedSource(TextSource):
             return
         shown = ", ".join(numbers[:3]) + ", ..." * (len(numbers) > 3)
         if header:
-            said = "names of columns; if they are data: --no-header"
+            said, advice = "names of columns", Advice("header", False, "if they are data")
         else:
-            said = "data, since other rows hold such numbers; if they name the columns: --header"
-        note(f"the numbers {shown} in the first row of {self.name} are taken for {said}")
+            said = "data, since other rows hold such numbers"
+            advice = Advice("header", True, "if they name the columns")
+        note(f"the numbers {shown} in the first row of {self.name} are taken for {said}", advice)
 
     def _is_missing(self, field: str) -> bool:
         return field.strip().lower() in self._missing
@@ -170,7 +172,7 @@ class SeparatedSource(TextSource):
         return (
             f"{self.name}: the first line has {len(names)} fields, separated by "
             f"{self.separator!r}, and none of the next {len(rows)} lines has as many. Name the "
-            "separator: --separator C."
+            "separator."
         )
 
     def _named_again(self, text: bytes, final: bool) -> int | None:

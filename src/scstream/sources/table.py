@@ -25,6 +25,7 @@ from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_counts, unsound
 from scstream.sources.records import ColumnRecords
 from scstream.sources.rows import RowSource, as_word, used_columns, words_of
+from scstream.support.advice import Advice, advised
 from scstream.support.extras import need_package
 
 _ROWS = 65536  # of a chunk
@@ -203,7 +204,9 @@ class NpySource(TableSource):
         if self.options.time_column == "none":
             self.options = replace(self.options, time_column=None)
         if self.options.period is not None and self.options.time_column is None:
-            raise ValueError("--period needs times: name the column with --time-column.")
+            raise advised(
+                ValueError("A period needs times: name their column."), Advice("time_column")
+            )
         self._columns()
 
     @property

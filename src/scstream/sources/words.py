@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.support.advice import Advice, reason
+
 Ints = NDArray[np.int64]
 _PART = 7  # bytes of a field that are compared at once, in a word of eight
 _LONGEST = 4 * _PART  # bytes: longer fields seldom occur twice, and are decoded one by one
@@ -50,9 +52,8 @@ def text_columns(
             try:
                 word = field.decode("utf-8")
             except UnicodeDecodeError:
-                why = (
-                    f"{field!r} is not UTF-8 (if the file is in another encoding: --encoding NAME)"
-                )
+                advice = Advice("encoding", when="if the file is in another encoding")
+                why = reason(f"{field!r} is not UTF-8", advice)
                 bad.update(dict.fromkeys(rows[which == k].tolist(), why))
             else:
                 words[k] = word if word and word.lower() not in missing else None

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from scstream.support.advice import Advice, advice_of
 from scstream.support.progress import aside
 
 logger = logging.getLogger("scstream")
 _OURS = "scstream.", "numpy."  # modules that a call goes through: decorators of NumPy among them
 
 
-def note(text: str, *, shown: bool = False) -> None:
+def note(text: str, *advice: Advice, shown: bool = False) -> None:
     """Log something useful; with ``shown``, print it if the log is not shown."""
     if logger.isEnabledFor(logging.INFO):
-        logger.info("scstream: %s", text)
+        logger.info("scstream: %s", text, extra={"advice": advice})
     elif shown:
         with aside():
             print(f"scstream: {text}", file=sys.stderr, flush=True)
@@ -43,15 +44,26 @@ def warn(text: str) -> None:
 class _Terminal(logging.Handler):
     """Prints messages on what is standard error at the moment."""
 
+    def __init__(self, spell: Callable[[str, Sequence[Advice]], str] | None) -> None:
+        super().__init__()
+        self._spell = spell
+
     def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
         with aside():
-            print(record.getMessage(), file=sys.stderr, flush=True)
+            spelled = text if self._spell is None else self._spell(text, advice_of(record))
+            print(spelled, file=sys.stderr, flush=True)
 
 
 @contextmanager
-def printed(*, quiet: bool) -> Iterator[None]:
-    """Print messages on standard error, as a command does; only warnings if it is quiet."""
-    handler, level, onward = _Terminal(), logger.level, logger.propagate
+def printed(
+    *, quiet: bool, spell: Callable[[str, Sequence[Advice]], str] | None = None
+) -> Iterator[None]:
+    """Print messages on standard error, as a command does; only warnings if it is quiet.
+
+    ``spell`` adds the advice of a message to its text.
+    """
+    handler, level, onward = _Terminal(spell), logger.level, logger.propagate
     logger.addHandler(handler)
     logger.setLevel(logging.WARNING if quiet else logging.INFO)
     logger.propagate = False

@@ -8,6 +8,8 @@ import re
 import stat
 from pathlib import Path
 
+from scstream.support.advice import Advice, advised
+
 Identity = list[int]  # device and inode: the same for all names of a file
 
 
@@ -64,9 +66,12 @@ def os_error(error: OSError, path: str | Path) -> OSError:
 
 def exists(path: str | Path) -> ValueError:
     """Return the error of an output that would replace something."""
-    return ValueError(
-        f"{path} already exists and was not written by this run. Name another output, remove it, "
-        "or allow it to be replaced (--overwrite; overwrite=True in Python)."
+    return advised(
+        ValueError(
+            f"{path} already exists and was not written by this run. Name another output, remove "
+            "it, or allow it to be overwritten."
+        ),
+        Advice("overwrite", True, "to allow that"),
     )
 
 

@@ -15,6 +15,7 @@ from scstream.sources.guess.dates import date_format, is_form, seconds, usual_fo
 from scstream.sources.guess.dialect import guess_dialect, spread
 from scstream.sources.guess.encoding import encoding_of
 from scstream.sources.guess.looks import Look
+from scstream.support.advice import Advice
 
 GUESS = SourceOptions(guess=True)
 
@@ -209,7 +210,7 @@ def test_what_cannot_be_clustered_is_left_out():
         "shop_id": "text", "price": "number", "cents": "number", "flag": "truth", "town": "text",
     }  # fmt: skip
     assert "e-mail" in found["mail"].why
-    assert found["mail"].option == "--include mail"
+    assert found["mail"].changes == (Advice("include", "mail"),)
 
 
 def test_keys_are_no_features_and_measures_are():
@@ -245,7 +246,7 @@ def test_keys_are_no_features_and_measures_are():
     found = roles({"day": list(map(str, day)), **columns})
     assert [name for name in keys if found[name].kind != "out"] == []
     assert [name for name in measures if found[name].kind == "out"] == []
-    assert found["Year"].option == "--include Year"
+    assert found["Year"].changes == (Advice("include", "Year"),)
 
 
 def test_many_columns_without_repetition_are_ranks():
@@ -285,7 +286,7 @@ def test_the_clock_is_in_order_and_fine_enough():
     assert roles({"born": days(mixed), "x": x}, small)["born"].why == "dates that are not in order"
     coarse = roles({"day": days(i // 14 for i in range(28)), "x": x}, small)["day"]
     assert coarse.kind == "out"
-    assert coarse.option == "--time-column day --period 1d"
+    assert coarse.changes == (Advice("time_column", "day"), Advice("period", "1d"))
     two = roles({"seen": days(range(28)), "day": days(range(28)), "x": x}, small)
     assert (two["seen"].kind, two["day"].kind) == ("time", "out")
     assert roles({"day": days(range(28)), "x": x}, SourceOptions(10, guess=True, clock=False))[
@@ -350,7 +351,7 @@ def test_standard_input_in_another_encoding_is_refused(monkeypatch):
 def test_wrong_bytes_in_standard_input_are_malformed_rows_if_it_is_said_to_be_utf_8(monkeypatch):
     text = GREEN.replace("ö", "oe").replace("grün", "green").replace("weiß", "white").encode()
     wrong = text.replace(b"white", b"wh\xffte", 1)
-    with pytest.raises(ValueError, match="--encoding utf-8"):
+    with pytest.raises(ValueError, match="not in UTF-8"):
         read_input(monkeypatch, wrong)
     batches = read_input(monkeypatch, wrong, encoding="utf-8", on_error="reject")
     assert [reject.line for batch in batches for reject in batch.rejects] == [2]
@@ -416,7 +417,7 @@ def test_a_clock_that_cannot_be_read_is_told_once():
     columns = {"when": ["2026-01-01", *["soon"] * 99], "x": [f"{i % 7}.5" for i in range(100)]}
     options = SourceOptions(guess=True, time_column="when")
     with pytest.raises(
-        ValueError, match=r"--time-column: 'when' holds 'soon', which cannot be read as"
+        ValueError, match=r"time_column: 'when' holds 'soon', which cannot be read as"
     ):
         roles(columns, options)
 

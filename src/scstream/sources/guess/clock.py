@@ -15,6 +15,7 @@ from scstream.sources.guess.dates import ISO, compact_format, seconds, usual_for
 from scstream.sources.guess.keys import is_year_name
 from scstream.sources.guess.values import EPOCHS, epoch_unit, in_order
 from scstream.sources.options import SourceOptions
+from scstream.support.advice import Advice
 
 _NAME = re.compile(
     r"(.*[\W_])?(t|ts|time|times|timestamp|datetime|date|when|epoch|at|clock|created|updated|modified"
@@ -120,12 +121,12 @@ class Clock:
             return f"dates, too few for batches of {options.batch_size:,} rows"
         return "dates; another column is the clock" if taken else "dates"
 
-    def option(self, word: str, n: int, options: SourceOptions) -> str:
-        """Return the option that makes it the clock."""
+    def changes(self, key: str | int, n: int, options: SourceOptions) -> tuple[Advice, ...]:
+        """Return the options that make it the clock."""
         if not options.clock:
-            return ""
+            return ()
         coarse = in_order(self.times) >= _SORTED and self._coarse(n, options)
-        return f"--time-column {word}" + (" --period 1d" if coarse else "")
+        return (Advice("time_column", key), *[Advice("period", "1d")] * coarse)
 
 
 def clocks(found: Mapping[int, Clock], n: int, options: SourceOptions) -> int | None:

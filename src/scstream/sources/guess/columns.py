@@ -17,23 +17,25 @@ from scstream.sources.guess.looks import (
     FREE_TEXT,
     Look,
     Role,
+    column_key,
     form_of,
     kind_of,
     numbers_in,
-    option_word,
     range_of,
     short,
     units_in,
 )
-from scstream.sources.guess.problems import listed_problems, problems_of
+from scstream.sources.guess.problems import EXCLUDED, NOT_NAMED, listed_problems, problems_of
 from scstream.sources.guess.values import MOSTLY, is_truth
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
+from scstream.support.advice import Advice, advised
 
 _FIRST = 100  # rows that certainly follow each other
 _MOST_KEYS = 3  # of a table
 _FEW = 10  # rows: fewer say nothing about constants and identifiers
 _RARE = 100  # rows for each value, of columns with few of these: fields of odd objects in JSON
+_NO_CLOCK = (Advice("time_column", "none"),)
 _SIZES = 10  # values for each different one, at least, where numbers in units are names of sizes
 
 
@@ -63,9 +65,9 @@ def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> lis
     roles = [_with_form(look, j, role) for j, role in enumerate(roles)]
     if options.on_columns is not None:
         options.on_columns(roles)
-    problems = problems_of(roles, options)
+    problems, advice = problems_of(roles, options)
     if problems:
-        raise ValueError(listed_problems(problems))
+        raise advised(ValueError(listed_problems(problems)), *advice)
     return roles
 
 
@@ -89,11 +91,14 @@ def _as_learned(
     """Return the options with the columns, and their kinds, that a model has learned from."""
     missing = [name for name in kinds if name not in look.names]
     if missing:
-        raise ValueError(
-            f"The model learned from {', '.join(map(repr, missing))}, and {source} has no such "
-            f"column{'s' * (len(missing) > 1)}. It has {', '.join(map(repr, look.names[:20]))}"
-            f"{' ...' * (len(look.names) > 20)}. If they have other names there, list them in the "
-            "order of the model: --columns A,B,..."
+        raise advised(
+            ValueError(
+                f"The model learned from {', '.join(map(repr, missing))}, and {source} has no such "
+                f"column{'s' * (len(missing) > 1)}. It has {', '.join(map(repr, look.names[:20]))}"
+                f"{' ...' * (len(look.names) > 20)}. If they have other names there, list them in "
+                "the order of the model."
+            ),
+            Advice("columns"),
         )
     numbers = [
         name for j, name in enumerate(look.names)
@@ -106,14 +111,14 @@ def _as_learned(
 def _places(look: Look, options: SourceOptions) -> tuple[dict[str, list[int]], list[str]]:
     """Return the columns that each option names, and the names that are not there."""
     asked: dict[str, Sequence[str | int]] = {
-        "--columns": options.columns or (),
-        "--include": options.include,
-        "--exclude": options.exclude,
-        "--text": options.text,
-        "--number": options.number,
+        "columns": options.columns or (),
+        "include": options.include,
+        "exclude": options.exclude,
+        "text": options.text,
+        "number": options.number,
     }
     if options.time_column not in (None, "none"):
-        asked["--time-column"] = [options.time_column]
+        asked["time_column"] = [options.time_column]
     places: dict[str, list[int]] = {}
     problems = []
     for option, columns in asked.items():
@@ -130,26 +135,26 @@ def _role(
     look: Look, j: int, places: dict[str, list[int]], options: SourceOptions, keys: set[int]
 ) -> Role:
     """Return what a column is taken for, except for the clock."""
-    name, word = look.names[j], option_word(look.names, j)
-    if j in places.get("--time-column", ()):
-        return Role(name, "time", "named by --time-column", "--time-column none")
-    if j in places["--exclude"]:
-        return Role(name, "out", "named by --exclude")
-    if options.columns is not None and j not in places["--columns"]:
-        return Role(name, "out", "not named by --columns")
+    name, key = look.names[j], column_key(look.names, j)
+    if j in places.get("time_column", ()):
+        return Role(name, "time", "named as the clock", _NO_CLOCK)
+    if j in places["exclude"]:
+        return Role(name, "out", EXCLUDED)
+    if options.columns is not None and j not in places["columns"]:
+        return Role(name, "out", NOT_NAMED)
     role = _kind(look, j, options)
-    if j in places["--text"]:
-        return Role(name, "text", "named by --text", f"--exclude {word}")
-    if j in places["--number"]:
-        return Role(name, "number", "named by --number", f"--exclude {word}", unit=role.unit)
-    wanted = j in places["--include"] or j in places["--columns"]
+    if j in places["text"]:
+        return Role(name, "text", "named as text", (Advice("exclude", key),))
+    if j in places["number"]:
+        return Role(name, "number", "named as numbers", (Advice("exclude", key),), unit=role.unit)
+    wanted = j in places["include"] or j in places["columns"]
     if wanted and role.kind == "text" and _holds_dates(look, j):
-        return Role(name, "out", "dates", f"--time-column {word}")
+        return Role(name, "out", "dates", (Advice("time_column", key),))
     if wanted and role.kind != "out":
-        return replace(role, option=f"--exclude {word}")
+        return replace(role, changes=(Advice("exclude", key),))
     if options.numeric and role.kind == "text":
         why = f"{role.why}; the family takes numbers only"
-        return Role(name, "out", why, "--family auto")
+        return Role(name, "out", why, (Advice("family", "auto"),))
     if wanted or role.kind == "out" or options.numeric or options.keep:
         return role
     return _left_out(look, j, role, keys) or role
@@ -176,31 +181,31 @@ def _keys(look: Look) -> set[int]:
 
 def _kind(look: Look, j: int, options: SourceOptions) -> Role:
     """Return what a column holds."""
-    name, values, word = look.names[j], look.values[j], option_word(look.names, j)
+    name, values, key = look.names[j], look.values[j], column_key(look.names, j)
     if not values:
         why = f"empty in {look.n:,} rows"
         if options.numeric or options.keep:
-            return Role(name, "number", why, f"--exclude {word}")
-        return Role(name, "out", why, f"--number {word}")
+            return Role(name, "number", why, (Advice("exclude", key),))
+        return Role(name, "out", why, (Advice("number", key),))
     kinds = [kind_of(value, look) for value in values]
     share = kinds.count("number") / len(kinds)
     if "other" in kinds:
         lists = all(isinstance(value, list) for value in values)
         return Role(name, "out", "holds nested values" + " (lists)" * lists)
     if "date" in kinds:
-        return Role(name, "out", "dates", f"--time-column {word}")
+        return Role(name, "out", "dates", (Advice("time_column", key),))
     if kinds.count("truth") == len(kinds):
-        return Role(name, "truth", "True and False", f"--exclude {word}")
+        return Role(name, "truth", "True and False", (Advice("exclude", key),))
     units = [] if look.typed else units_in(look, j)
     numbers = share >= MOSTLY or (share >= 0.5 and len({*_words(values, kinds)}) == 1)
     if numbers and len(units) < 2:
         why = range_of(np.array(numbers_in(look, j)))
-        whole = f", --text {word}" if why.startswith("whole") else ""
-        option = f"--exclude {word}{whole}"
-        return Role(name, "number", " ".join([why, *units]), option, unit="".join(units))
+        changes = [Advice("exclude", key), *[Advice("text", key)] * why.startswith("whole")]
+        said = " ".join([why, *units])
+        return Role(name, "number", said, tuple(changes), unit="".join(units))
     distinct = len({str(value) for value in values})
     why = f"{distinct:,} different words" if distinct > 1 else "one word"
-    return Role(name, "text", why, f"--exclude {word}")
+    return Role(name, "text", why, (Advice("exclude", key),))
 
 
 def _holds_dates(look: Look, j: int) -> bool:
@@ -216,9 +221,9 @@ def _words(values: Sequence[Any], kinds: Sequence[str]) -> list[str]:
 
 def _left_out(look: Look, j: int, role: Role, keys: set[int]) -> Role | None:
     """Return the role of a column that cannot be clustered, None for all others."""
-    name, values, word = look.names[j], look.values[j], option_word(look.names, j)
+    name, values, key = look.names[j], look.values[j], column_key(look.names, j)
     distinct, n = len({str(value) for value in values}), len(values)
-    back = f"--include {word}"
+    back = (Advice("include", key),)
     if n < _FEW:
         rare = look.n >= _RARE * n
         return (
@@ -237,7 +242,7 @@ def _left_out(look: Look, j: int, role: Role, keys: set[int]) -> Role | None:
         words = _words(values, [kind_of(value, look) for value in values])
         if 0 < 2 * len(words) < n:
             why = f"numbers, and words such as {short(words[0])!r}"
-            return Role(name, "out", why, f"--number {word}")
+            return Role(name, "out", why, (Advice("number", key),))
         return Role(
             name, "out", f"{form_of(look.values[j])}: {distinct:,} different in {n:,} rows", back
         )
@@ -262,26 +267,26 @@ def _grouped(look: Look, j: int, role: Role) -> Role | None:
     why = f"{len(counts):,} different words in {look.n:,} rows, too many for groups"
     if form_of(look.values[j]) == FREE_TEXT:
         why = f"{FREE_TEXT}: {len(counts):,} different in {look.n:,} rows"
-    return Role(role.name, "out", why, f"--include {option_word(look.names, j)}")
+    return Role(role.name, "out", why, (Advice("include", column_key(look.names, j)),))
 
 
-def _numbered(look: Look, j: int, distinct: int, key: bool) -> Role | None:
+def _numbered(look: Look, j: int, distinct: int, unique: bool) -> Role | None:
     """Return the role of whole numbers that are names, None for numbers that measure or count."""
     n = len(look.values[j])
-    name, word = look.names[j], option_word(look.names, j)
+    name, key = look.names[j], column_key(look.names, j)
     numbers = np.array(numbers_in(look, j))
     if not len(numbers) or np.any(numbers != np.floor(numbers)):
         return None
     if np.all(np.diff(numbers[:_FIRST]) == 1.0):
-        return Role(name, "out", "counts the rows", f"--include {word}")
+        return Role(name, "out", "counts the rows", (Advice("include", key),))
     code, row = is_code_name(name) or are_padded(look.values[j]), is_row_name(name, j)
-    if ((code or row) and distinct > MOSTLY * n) or (code and names_rows(distinct, n)) or key:
+    if ((code or row) and distinct > MOSTLY * n) or (code and names_rows(distinct, n)) or unique:
         why = f"identifiers: {distinct:,} different in {n:,} rows"
-        return Role(name, "out", why, f"--include {word}")
+        return Role(name, "out", why, (Advice("include", key),))
     if not code:
         return None
     why = f"a code, by its name or zeros in front; {distinct:,} different ones"
-    role = Role(name, "text", why, f"--number {word}, --exclude {word}")
+    role = Role(name, "text", why, (Advice("number", key), Advice("exclude", key)))
     return _grouped(look, j, role) or role
 
 
@@ -289,7 +294,7 @@ def _with_clock(
     look: Look, roles: list[Role], places: dict[str, list[int]], options: SourceOptions
 ) -> list[Role]:
     """Return the roles with the column of the times among them, and other dates left out."""
-    named = places.get("--time-column", [None])[0]
+    named = places.get("time_column", [None])[0]
     found = {}
     for j, role in enumerate(roles):
         chosen = j == named
@@ -302,27 +307,28 @@ def _with_clock(
     if named is not None and named not in found and look.values[named]:
         odd = next((v for v in look.values[named] if not is_moment_text(str(v))), "")
         raise ValueError(
-            f"--time-column: {look.names[named]!r} holds {str(odd)!r}, which cannot be read "
+            f"time_column: {look.names[named]!r} holds {str(odd)!r}, which cannot be read "
             "as a time. Times are numbers, or dates such as 2026-01-31 12:00:00."
         )
     best = named if named is not None else clocks(found, look.total, options)
     fixed = options.numeric or options.keep  # by the family
     for j, clock in found.items():
         if j == best:
-            option = "--time-column none" if named is None else ""
-            roles[j] = Role(look.names[j], "time", clock.why, option, clock.dates)
+            undo = _NO_CLOCK if named is None else ()
+            roles[j] = Role(look.names[j], "time", clock.why, undo, clock.dates)
         elif clock.is_date or (
             roles[j].kind == "number" and not fixed and (clock.years or best is not None)
         ):
             why = clock.reason_not(look.total, options, taken=best is not None)
-            word = option_word(look.names, j)
-            option = clock.option(word, look.total, options)
-            option = option if clock.is_date else f"--include {word}"
-            roles[j] = Role(look.names[j], "out", why, option)
+            key = column_key(look.names, j)
+            include = (Advice("include", key),)
+            of_clock = clock.changes(key, look.total, options)
+            changes = of_clock if clock.is_date else include
+            roles[j] = Role(look.names[j], "out", why, changes)
     return roles
 
 
 def _said(places: dict[str, list[int]]) -> set[int]:
     """Return the columns whose kind or use the user has settled."""
-    names = ("--exclude", "--text", "--number", "--include", "--columns")
+    names = ("exclude", "text", "number", "include", "columns")
     return {j for name in names for j in places[name]}

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, BinaryIO
 
+from scstream.support.advice import Advice, advised
+
 LOOK = 1 << 18  # bytes that are looked at
 _ZEROS = 0.05  # share of zero bytes in text with letters of two bytes, at least
 _WRONG = 0.1  # wrong bytes in UTF-8 for each character beyond ASCII, at most
@@ -82,10 +84,12 @@ def encoding_of(head: bytes) -> str:
     """
     name = unicode_of(head)
     if name is None and not _reads_western(head):
-        raise ValueError(
-            "its encoding is neither UTF-8 nor UTF-16 nor Windows-1252. Name it: --encoding NAME, "
-            "such as cp1251 (Russia), cp932 (Japan), gb18030 (China) or latin-1 (which takes any "
-            "bytes)"
+        raise advised(
+            ValueError(
+                "its encoding is neither UTF-8 nor UTF-16 nor Windows-1252. Name it, such as "
+                "cp1251 (Russia), cp932 (Japan), gb18030 (China) or latin-1 (which takes any bytes)"
+            ),
+            Advice("encoding"),
         )
     return name or "cp1252"
 
@@ -233,9 +237,12 @@ def refuse_packed(head: bytes, name: str, encoding: str | None = None) -> None:
     found = unicode_of(head[:LOOK])
     if found is None:
         likely = "cp1252" if _reads_western(head[:LOOK]) else "NAME"
-        raise ValueError(
-            f"{name} is not in UTF-8. Convert it before piping it in, for example with: iconv -f "
-            f"{likely} -t utf-8. If only a few bytes are wrong: --encoding utf-8"
+        raise advised(
+            ValueError(
+                f"{name} is not in UTF-8. Convert it before piping it in, for example with: iconv "
+                f"-f {likely} -t utf-8."
+            ),
+            Advice("encoding", "utf-8", "if only a few bytes are wrong"),
         )
     if found.startswith(("utf-16", "utf-32")):
         raise ValueError(f"{name} is in {found}. Convert it to UTF-8 before piping it in.")

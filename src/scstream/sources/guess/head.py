@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.header import scale
+from scstream.support.advice import Advice, advised
 
 _NAMED = re.compile(rb'"?sep=(.)"?\r?\n', re.IGNORECASE)
 _ANNOTATED = (b"#default", b"#datatype", b"#group")  # lines of InfluxDB
@@ -72,7 +73,9 @@ def refuse_json_lines(text: bytes, name: str) -> None:
         json.loads(first)
     except (ValueError, RecursionError):
         return
-    raise ValueError(f"{name} holds JSON lines, not CSV. Say so: --format jsonl.")
+    raise advised(
+        ValueError(f"{name} holds JSON lines, not CSV."), Advice("format", "jsonl", "to say so")
+    )
 
 
 def usual_width(widths: Sequence[int]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 
 from scstream.sources.guess.amounts import amount
 from scstream.sources.guess.values import MOSTLY, is_truth
+from scstream.support.advice import Advice
 
 _FORMS = {
     "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.\w+"),
@@ -35,8 +35,8 @@ class Role:
     kind : {"number", "truth", "text", "time", "out"}
         Numbers, truth values, words, the clock, or left out.
     why : str
-    option : str
-        What changes it, on the command line.
+    changes : tuple of Advice
+        What changes it.
     dates : str
         Of the clock: "" if its numbers have a unit of their own, "iso" or a format of dates, or
         the part of a second ("s", "ms", "us", "ns") that numbers count since 1970.
@@ -47,7 +47,7 @@ class Role:
     name: str
     kind: str
     why: str = ""
-    option: str = ""
+    changes: tuple[Advice, ...] = ()
     dates: str = ""
     unit: str = ""
 
@@ -143,14 +143,14 @@ def short(value: Any) -> str:
     return text if len(text) <= 20 else text[:20] + "..."
 
 
-def option_word(names: Sequence[str], j: int) -> str:
-    """Return how a column is named on the command line: its number where its name will not do.
+def column_key(names: Sequence[str], j: int) -> str | int:
+    """Return how an option names a column: by its number where its name will not do in a list.
 
     Examples
     --------
-    >>> option_word(["x", "a b", "c,d"], 1), option_word(["x", "a b", "c,d"], 2)
-    ("'a b'", '2')
+    >>> column_key(["x", "a b", "c,d"], 1), column_key(["x", "a b", "c,d"], 2)
+    ('a b', 2)
     """
     name = names[j]
     plain = "," not in name and name.strip() == name and not re.fullmatch(r"\d+-\d+", name)
-    return shlex.quote(name) if plain and name.isprintable() and name else str(j)
+    return name if plain and name.isprintable() and name else j

@@ -1,12 +1,16 @@
-"""All that keeps a table from being learned, in the words of the command line."""
+"""All that keeps a table from being learned."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from scstream.sources.guess.looks import Role, option_word, short
+from scstream.sources.guess.looks import Role, column_key, short
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
+from scstream.support.advice import Advice
+
+EXCLUDED, NOT_NAMED = "excluded", "not among the columns that were named"
 
 TEXTS = (
     "To cluster texts, or lines of a log, turn them into counts of words first: docs/topics.md "
@@ -21,16 +25,16 @@ def listed_problems(problems: Sequence[str]) -> str:
     return f"There are {len(problems)} problems:\n" + "\n".join(f"  - {p}" for p in problems)
 
 
-def problems_of(roles: Sequence[Role], options: SourceOptions) -> list[str]:
-    """Return all that keeps the table from being learned."""
+def problems_of(roles: Sequence[Role], options: SourceOptions) -> tuple[list[str], list[Advice]]:
+    """Return all that keeps the table from being learned, and what may be done about it."""
     out = []
+    advice: list[Advice] = []
     used = [role for role in roles if role.kind in ("number", "truth", "text")]
     texts = [role for role in roles if role.why.startswith("free text")]
     if not used:
         reasons = "; ".join(f"{short(role.name)!r}: {role.why}" for role in roles[:20])
-        options_ = " ".join(dict.fromkeys(r.option for r in roles[:20] if r.kind == "out"))
-        hint = f" Options that change this: {options_.strip()}." if options_.strip() else ""
-        hint += f" {TEXTS}" if texts else ""
+        advice += [one for role in roles[:20] if role.kind == "out" for one in role.changes]
+        hint = f" {TEXTS}" if texts else ""
         out.append(f"There is no column to learn from ({reasons}).{hint}")
     elif texts and not options.numeric and not _asked_for(used, roles, options):
         out.append(
@@ -40,13 +44,20 @@ def problems_of(roles: Sequence[Role], options: SourceOptions) -> list[str]:
     asked = options.columns if options.columns is not None else options.include
     if asked:
         for role in roles:
-            if role.kind == "out" and role.why not in ("not named by --columns",):
-                if role.why == "named by --exclude" or not _names(role, asked, roles):
+            if role.kind == "out" and role.why != NOT_NAMED:
+                if role.why == EXCLUDED or not _names(role, asked, roles):
                     continue
-                out.append(f"Column {role.name!r} cannot be learned from: {_advice(role, roles)}.")
+                dates = [one for one in role.changes if one.option in ("time_column", "period")]
+                if dates:
+                    key = column_key([r.name for r in roles], roles.index(role))
+                    advice += [replace(one, when="as the clock") for one in dates]
+                    advice.append(Advice("text", key, "as categories"))
+                why = "it holds dates" if dates else role.why
+                out.append(f"Column {role.name!r} cannot be learned from: {why}.")
     if options.period is not None and not any(role.kind == "time" for role in roles):
-        out.append("--period needs times, and no column of times was found: --time-column NAME.")
-    return out
+        out.append("A period needs times, and no column of times was found.")
+        advice.append(Advice("time_column"))
+    return out, advice
 
 
 def _asked_for(used: Sequence[Role], roles: Sequence[Role], options: SourceOptions) -> bool:
@@ -55,14 +66,6 @@ def _asked_for(used: Sequence[Role], roles: Sequence[Role], options: SourceOptio
     asked = [*(options.columns or ()), *options.include, *options.text]
     wanted = {names[find_column(column, names)] for column in asked}
     return len(used) > 1 or any(r.kind != "text" or r.name in wanted for r in used)
-
-
-def _advice(role: Role, roles: Sequence[Role]) -> str:
-    """Return why a column that an option names cannot be learned from, and what may help."""
-    if not role.option.startswith("--time-column"):
-        return role.why
-    word = option_word([r.name for r in roles], roles.index(role))
-    return f"it holds dates. As the clock: {role.option}. As categories: --text {word}"
 
 
 def _names(role: Role, asked: Sequence[str | int], roles: Sequence[Role]) -> bool:
