@@ -70,7 +70,10 @@ def test_missing_and_different_columns_are_refused_by_name(frame, capsys):
     frame.assign(a="word").to_csv("words.csv", index=False)
     assert main(["predict", "state", "words.csv", "-o", "none"]) == 1
     told = capsys.readouterr().err
-    assert "column 'a' holds 'word', which is not a number. If it stands for a missing" in told
+    assert (
+        "holds 'word', which is not a number\nIf it stands for a missing value: --missing word"
+        in told
+    )
     assert "--text" not in told  # what the model has learned cannot be changed
     model = ScStream.load(next(Path("state").glob("*.scstream")))
     with pytest.raises(ValueError, match="learned from 'flag', but the table has no such column"):
