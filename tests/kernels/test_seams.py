@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scstream.families import Gaussian
 from scstream.kernels import seams
 from scstream.kernels.profiles import BINS
 
@@ -126,43 +125,3 @@ def test_the_sums_are_those_of_plain_numpy(d, seed):
             shown += 1
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
     assert shown >= 3
-
-
-def test_only_clusters_that_touch_have_a_seam():
-    X, labels, frame, (ids, count, mean, cov, doubt) = world(0)
-    doubt[:] = 0.0
-    doubt[0, 2] = doubt[2, 0] = 0.011 * min(count[0], count[2])
-    doubt[1, 3] = doubt[3, 1] = 0.009 * min(count[1], count[3])
-    pairs, _ = followed(X, labels, frame, (ids, count, mean, cov, doubt))
-    assert pairs.tolist() == [[0, 2]]
-    full = followed(*world(0), most=2)[0]
-    assert full.tolist() == [[0, 1], [0, 2]]  # there is room for no more
-
-
-def test_rows_with_gaps_and_of_unknown_clusters_do_not_count():
-    X, labels, frame, clusters = world(1)
-    _, sums = followed(X, labels, frame, clusters)
-    more = np.concatenate([X, np.full((3, 3), np.nan), X[:5]])
-    names = np.concatenate([labels, clusters[0][:3], np.full(5, -1)])
-    np.testing.assert_array_equal(followed(more, names, frame, clusters)[1], sums)
-
-
-def test_clusters_at_one_place_have_no_direction():
-    X, labels, frame, (ids, count, mean, cov, doubt) = world(2)
-    _, sums = followed(X, labels, frame, (ids, count, 0.0 * mean, cov, doubt))
-    assert not sums.any()
-
-
-def test_shapes_are_those_that_the_family_describes():
-    rng = np.random.default_rng(3)
-    X = 50.0 + rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4))
-    family = Gaussian().prepare(X)
-    T = family.statistics(X)
-    totals = np.array([T[:100].sum(axis=0), T[100:].sum(axis=0)])
-    prior = family.small_gaussian()
-    mean, cov = np.empty((2, 4)), np.empty((2, 4, 4))
-    seams.shapes(totals, prior.row, prior.more, mean, cov)
-    shift, scale = family.frame
-    described = family.describe(family.prior + totals)
-    np.testing.assert_allclose(shift + scale * mean, described["mean"])
-    np.testing.assert_allclose(cov * np.outer(scale, scale), described["covariance"])

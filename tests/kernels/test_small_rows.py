@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream import Gaussian, Rules, ScStream
-from scstream.engines import CpuEngine, Key
-from scstream.families.scores import LinearScore, StudentScore
-from scstream.kernels import elementary, label_proposals, small_rows, small_scratch
-from scstream.kernels.arguments import Rows, Scores, Sums, Workspace
+from scstream.kernels import elementary, label_proposals
+from scstream.kernels.arguments import Scores
 from scstream.kernels.compiling import bare, kernel
 from scstream.kernels.elementary import POSSIBLE
 
@@ -21,13 +18,6 @@ def exponentials(x):
 @kernel
 def logarithms(x):
     elementary.logs(x, len(x))
-
-
-@bare
-def swept(rows, scores, u, drawn, d, room, sums):
-    small_rows.sweep_rows(
-        Rows(*rows), Scores(*scores), u, (drawn, drawn), d, Workspace(*room), Sums(*sums)
-    )
 
 
 def test_exponentials_are_exact_to_rounding():
@@ -48,82 +38,6 @@ def test_logarithms_are_exact_to_rounding():
     out = x.copy()
     logarithms(out)
     assert_allclose(out, np.log(x), rtol=4e-16)
-
-
-def problem(d, k, n, seed=0, *, student=False, weights=False):
-    """Return statistics, weights, and parameters of clusters and sub-clusters that overlap."""
-    rng = np.random.default_rng(seed)
-    family = Gaussian().prepare(rng.normal(size=(200, d)))
-    X = rng.normal(size=(n, d)) * rng.choice([0.3, 1.0, 4.0], size=(n, 1))
-    T = family.statistics(X)
-    eta = np.zeros((3 * k, T.shape[1]))
-    for r in range(3 * k):
-        eta[r] = family.statistics(rng.normal(size=(20, d)) + rng.normal(size=d)).sum(axis=0)
-    score = family.predictive_score(eta, rng.normal(size=3 * k))
-    if student:
-        eta, const, power = score.quad, score.const, score.power
-    else:
-        eta, const, power = -0.5 * score.quad, np.zeros(3 * k), np.zeros(3 * k)
-    w = rng.choice([0.5, 1.0, 2.0], size=n) if weights else np.ones(n)
-    return family, X, T, w, eta, const, power
-
-
-def at_once(T, w, eta, const, power, key):
-    n, k, d = len(T), len(eta) // 3, int(np.sqrt(2 * T.shape[1])) - 1
-    drawn = key is not None
-    u = np.empty((2, n))
-    if drawn:
-        from scstream.kernels.labelling import uniforms
-
-        uniforms(key.seed, key.batch, key.sweep, 0, u)
-    z, sub = np.zeros((2, n), dtype=np.int64)
-    current, rows = np.zeros((k, 2, T.shape[1])), np.zeros((k, 2), dtype=np.int64)
-    rivals, doubt = np.zeros((k, k), dtype=np.int64), np.zeros((k, k))
-    floats, ints, singles = small_scratch.room_needed(n, k, T.shape[1])
-    room = np.full(floats, np.nan), np.full(ints, -1), np.full(singles, np.nan, np.float32)
-    sums = current, rows, rivals, doubt
-    swept((T, w, z, sub), (eta, const, power), u, drawn, d, room, sums)
-    return z, sub, current, rows, rivals, doubt
-
-
-@pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize("key", [None, Key(5, 1, 2)])
-@pytest.mark.parametrize(
-    ("d", "k", "n"), [(1, 1, 5), (1, 3, 200), (2, 20, 700), (3, 7, 129), (15, 70, 300)]
-)
-def test_a_sweep_is_that_of_the_engine(d, k, n, key, weights):
-    family, X, T, w, eta, const, power = problem(d, k, n, student=key is None, weights=weights)
-    assert_like_the_engine(T, w, eta, const, power, family, X, key)
-
-
-def assert_like_the_engine(T, w, eta, const, power, family, X, key):
-    """All that a sweep finds is what the engine finds; returns the labels."""
-    k = len(eta) // 3
-    z, sub, current, rows, rivals, doubt = at_once(T, w, eta, const, power, key)
-    engine = CpuEngine()
-    engine.load(family, X, w)
-    if key is None:
-        scores = [StudentScore(eta[r], const[r], power[r]) for r in (slice(k), slice(k, None))]
-    else:
-        scores = [LinearScore(eta[r]) for r in (slice(k), slice(k, None))]
-    expected = engine.sweep(*scores, k, key)
-    assert_array_equal(z, engine.labels)
-    assert_array_equal(sub, engine.sublabels)
-    assert_array_equal(rows, expected.rows)
-    assert_array_equal(rivals, expected.rivals)
-    size = max(np.abs(expected.current).max(), 1.0)
-    assert_allclose(current, expected.current, rtol=1e-12, atol=1e-12 * size)
-    assert_allclose(doubt, expected.doubt, rtol=1e-9, atol=1e-9)
-    return z
-
-
-@pytest.mark.parametrize("key", [None, Key(5, 1, 2)])
-def test_scores_that_are_no_numbers_leave_labels_in_range(key):
-    _family, _X, T, w, eta, const, power = problem(2, 5, 300, student=key is None)
-    eta[:5] = np.nan
-    z, _sub, *_ = at_once(T, w, eta, const, power, key)
-    assert z.min() >= 0
-    assert z.max() < 5
 
 
 @bare
@@ -153,15 +67,3 @@ def test_whatever_scores_are_the_best_labels_are_labels(value, k, plain):
         assert set(place[0, rows]) <= set(range(k))
         assert set(place[1, rows]) <= set(range(-1, k))
         assert np.isfinite(top.reshape(3, width)[:, rows]).all()
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("d", [1, 2, 5])
-def test_predictions_are_those_of_the_long_way(d, dtype):
-    rng = np.random.default_rng(d)
-    centres = 4.0 * rng.normal(size=(12, d))
-    X = (centres[rng.integers(12, size=900)] + rng.normal(size=(900, d))).astype(dtype)
-    model = ScStream(random_state=0).partial_fit(X)
-    quick = model.predict(X)
-    assert_array_equal(quick, model.set_params(rules=Rules(compiled_columns=0)).predict(X))
-    assert len(np.unique(quick)) > 1

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from scstream.groups.near import NO_LINKS
 from scstream.kernels import wholes
-from scstream.sampler.rules import RULES, Rules
+from scstream.sampler.rules import RULES
 
 HALF_GAUSSIAN, STRIP, EXPONENTIAL = np.pi / 2.0, 4.0 / 3.0, 2.0
 
@@ -90,63 +90,3 @@ def test_far_sides_tell_gaussians_from_pieces():
     assert formed(seam(sides=(STRIP, STRIP)))[2] == [0, 0]
     assert formed(seam(sides=(HALF_GAUSSIAN, STRIP)))[2] == [0, 0]
     assert formed(seam(sides=(HALF_GAUSSIAN, EXPONENTIAL)))[2] == [0, 0]
-
-
-def test_a_valley_separates_whatever_the_sides_are():
-    assert formed(seam(0.4, sides=(STRIP, STRIP)))[2] == [0, 1]
-    assert formed(seam(0.4, rows=3.0, sides=(STRIP, STRIP)))[2] == [0, 0]  # few rows show it
-
-
-def test_a_tail_belongs_to_its_core():
-    around = ((0.0, 0.0), (1.0, 0.0))
-    assert formed(seam(), mean=around, size=(1.0, 9.0))[2] == [0, 0]
-    thin = {"count": (1000.0, 20.0), "mean": ((0.0, 0.0), (3.6, 0.0)), "size": (1.0, 2.0)}
-    assert formed(seam(n=60.0), **thin)[2] == [0, 0]
-    assert formed(seam(n=60.0), **thin, rules=Rules(group_tail=0.0))[2] == [0, 1]
-
-
-@pytest.mark.parametrize(("mean", "size", "parts"), [
-    ((2.6, 0.0), (1.0, 1.0), [0, 0]),
-    ((2.7, 0.0), (1.0, 1.0), [0, 1]),
-    ((2.6, 0.0), (1.0, 0.2), [0, 1]),  # within reach of the wider one, not of both
-    ((5.0, 0.0), (1.0, 9.0), [0, 0]),  # within reach of both, far from the narrower one
-    ((-5.0, 0.0), (9.0, 1.0), [0, 0]),
-])  # fmt: skip
-def test_clusters_as_near_as_the_halves_of_a_gaussian_are_one(mean, size, parts):
-    """They are one even if their far sides are those of Gaussians."""
-    # broken on purpose (the wider one's deviations alone): the second and the third are one
-    rows = np.abs(np.random.default_rng(0).normal(size=100_000))
-    assert 2.0 * rows.mean() / rows.std() == pytest.approx(RULES.group_around, abs=0.02)
-    assert formed(seam(), mean=((0.0, 0.0), mean), size=size)[2] == parts
-
-
-def test_clusters_that_cross_are_two():
-    """The mean of one lies on the other's tip: near in the mean shape of both, far in each."""
-    shapes = np.array([np.diag([9.0, 0.25]), np.diag([0.25, 9.0])])
-    mean = ((0.0, 0.0), (1.5, 3.5))
-    between = np.linalg.solve(shapes.mean(axis=0), mean[1]) @ mean[1]
-    assert np.sqrt(between) < RULES.group_around
-    assert formed(seam(), mean=mean, cov=shapes)[2] == [0, 1]
-
-
-def test_few_points_join_the_nearest_larger_cluster_and_nobody_else():
-    mean = ((0.0, 0.0), (30.0, 0.0), (4.0, 0.0))
-    one = {"mean": mean, "size": (1.0, 1.0, 1.0), "whole": (-1, -1, -1)}
-    assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 3.0), **one)[2] == [0, 1, 0]
-    assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 6.0), **one)[2] == [0, 1, 2]
-    assert formed(np.zeros((0, 15)), count=(1.0, 1.0, 1.0), **one)[2] == [0, 1, 2]
-
-
-def test_two_clusters_that_nobody_has_looked_at_are_two():
-    unseen = seam(1.0, rows=0.0, n=0.0)
-    assert formed(unseen)[2] == [0, 1]
-    assert formed(unseen, whole=(3, 3))[2] == [0, 0]  # unless they were one
-    assert formed(seam(1.0, rows=100.0, n=50.0, sides=(1.45, 1.45)))[2] == [0, 0]
-
-
-@pytest.mark.parametrize(("far", "part"), [(5.0, [0, 1, 0]), (7.0, [0, 1, 2])])
-def test_few_points_out_of_reach_stay_alone(far, part):
-    # broken on purpose (no reach): a cluster that has just begun joins the nearest, however far
-    mean = ((0.0, 0.0), (30.0, 0.0), (far, 0.0))
-    one = {"mean": mean, "size": (1.0, 1.0, 1.0), "whole": (-1, -1, -1)}
-    assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 3.0), **one)[2] == part

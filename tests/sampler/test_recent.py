@@ -42,31 +42,6 @@ def rows(before, after, past, current, pairs):
     return dict(zip(after, out.tolist(), strict=True))
 
 
-def test_parts_of_a_cluster_share_its_rows_by_what_is_remembered_of_them() -> None:
-    got = rows({0: 80.0, 1: 10.0}, [0, 1, 2], [3.0, 10.0, 1.0], [5.0, 6.0, 7.0], [(0, 2)])
-    assert got == {0: 65.0, 1: 16.0, 2: 27.0}
-
-
-def test_a_part_without_a_past_is_new() -> None:
-    got = rows({0: 80.0}, [0, 1], [40.0, 0.0], [5.0, 7.0], [(0, 1)])
-    assert got == {0: 85.0, 1: 7.0}
-
-
-def test_merged_clusters_have_the_rows_of_both() -> None:
-    got = rows({0: 80.0, 1: 20.0, 2: 3.0}, [0, 2], [60.0, 3.0], [5.0, 1.0], [(0, 1)])
-    assert got == {0: 105.0, 2: 4.0}
-
-
-def test_what_was_split_and_merged_with_another_is_shared_by_all_that_are_left() -> None:
-    got = rows({0: 60.0, 1: 40.0}, [1, 3], [1.0, 3.0], [0.0, 0.0], [(0, 3), (1, 0)])
-    assert got == {1: 25.0, 3: 75.0}
-
-
-def test_clusters_that_are_gone_or_new_have_none() -> None:
-    assert rows({0: 60.0}, [4], [0.0], [9.0], []) == {4: 9.0}
-    assert rows({0: 60.0}, [4], [5.0], [9.0], []) == {4: 9.0}  # one that came back
-
-
 def test_a_place_that_was_left_is_no_cluster_any_more() -> None:
     """Its cluster has moved by six deviations, and has its id and its rows."""
     model, ids, found = ScStream(random_state=0), [], []

@@ -8,9 +8,6 @@ from numpy.testing import assert_array_equal
 
 from scstream import Rules, ScStream
 from scstream.datasets import gaussian_stream
-from scstream.engines import CpuEngine
-from scstream.kernels import small_batch, small_divisions
-from scstream.kernels.draws import Draws
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.steps import DIVIDED, NOTHING, SETTLED, Steps
@@ -91,47 +88,6 @@ def test_steps_stop_where_something_unusual_happens(monkeypatch):
     assert far[NOTHING] == 0
     assert far[DIVIDED] >= 5
     assert far[SETTLED] >= 20
-
-
-FAILING = {  # kernel, what it is given of the past, whether it may fail, and how far steps get
-    "last sweep": ("sweep", lambda a: a[0], lambda a: not a[6][3], NOTHING),
-    "forget": ("forget", lambda a: a[0][0], lambda a: True, NOTHING),
-    "divide": ("divide", lambda a: a[1][0], lambda a: True, NOTHING),
-    "first moves": ("moves", lambda a: a[0][0], lambda a: not a[3][1], DIVIDED),
-    "last moves": ("moves", lambda a: a[0][0], lambda a: a[3][1], NOTHING),
-}
-
-
-@pytest.mark.parametrize("step", FAILING)
-def test_steps_go_on_one_by_one_where_a_matrix_fails(step, monkeypatch):
-    """A step that fails for two pasts of three."""
-    name, past, may_fail, done = FAILING[step]
-    module = small_divisions if name == "divide" else small_batch
-    kernel = getattr(module, name)
-
-    def fails_at_times(*arguments):
-        if may_fail(arguments) and int(1e4 * abs(past(arguments)[0, 0, 1])) % 3:
-            return -1 if name == "moves" else 1
-        return kernel(*arguments)
-
-    monkeypatch.setattr(module, name, fails_at_times)
-    far = counted(monkeypatch)
-    is_same_one_by_one(monkeypatch, "births")
-    assert far[done] >= 2
-
-
-def test_log_marginals_of_a_matrix_that_fails_are_not_believed(monkeypatch):
-    first, later = (batch.X for batch in gaussian_stream(2, 150, 4, random_state=2))
-    learner, engine = ScStream(random_state=1).partial_fit(first)._learner, CpuEngine()
-    engine.load(learner.family, later, np.ones(len(later)))
-    draws = Draws.of(np.random.default_rng(0))
-    steps = SmallGaussianSteps(learner.family, engine, draws, 1.0, 0, 1, None, Rules())
-    state = steps.restricted_sweep(learner.state.advance(1.0))
-    assert state.known is None
-    monkeypatch.setattr(small_batch, "moves", lambda *_: small_batch.FAILED)
-    log_u = steps.log_uniforms((1 + steps.rules.neighbours) * state.k, greedy=True)
-    assert steps.may_move(state, log_u, greedy=True)  # to be found out by steps that mend it
-    assert state.known is None
 
 
 def test_steps_taken_at_once_stop_where_rows_are_to_be_left_out(monkeypatch):

@@ -10,7 +10,6 @@ import tracemalloc
 from collections import Counter
 from math import ceil, sqrt
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,12 +17,9 @@ from streams import box
 
 import scstream
 from scstream import Rules, ScStream
-from scstream.engines import CpuEngine
 from scstream.families import BY_NAME
-from scstream.kernels import small_batch
 from scstream.sampler import learner
 from scstream.sampler.rules import RULES
-from scstream.sampler.split_merge import merge_candidates
 
 PACKAGE = str(Path(scstream.__file__).parent)
 CASES = {
@@ -148,71 +144,7 @@ def test_the_work_of_the_interpreter_does_not_grow_with_the_clusters(case):
 # -- no merge of all pairs -----------------------------------------------------------------------
 
 
-SCORED_AT_ONCE = ["gaussian", "kernel", "two sweeps"]
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 10, 200])
-def test_candidates_are_three_a_cluster_even_if_all_are_rivals(k):
-    rivals = np.random.default_rng(k).integers(1, 100, (k, k))
-    pairs = merge_candidates(rivals, NEIGHBOURS)
-    assert len(pairs) <= NEIGHBOURS * k
-    assert len(np.unique(pairs, axis=0)) == len(pairs)
-
-
 # -- a fixed number of passes over the data ------------------------------------------------------
-
-
-def passes(k, case, monkeypatch, **options):
-    """Return how often a batch asks each thing of the engine, and of how many rows the T(x)."""
-    model, (X, *_) = steady(k, **{**CASES[case], **options})
-    count, kind = Counter(), type(model.family_)
-
-    def counting(name, method):
-        def call(self, *arguments, **options):
-            count[name] += 1
-            if name in ("statistics", "embed"):
-                count["rows" if name == "statistics" else "framed"] += arguments[0].shape[0]
-            return method(self, *arguments, **options)
-
-        return call
-
-    at_once = small_batch.sweep
-
-    def sweep_at_once(*arguments):
-        count["sweep"] += 1
-        return at_once(*arguments)
-
-    with monkeypatch.context() as patch:
-        for name in ("load", "sweep", "resplit", "members", "evaluate", "assign"):
-            patch.setattr(CpuEngine, name, counting(name, getattr(CpuEngine, name)))
-        for name in ("statistics", "embed"):
-            patch.setattr(kind, name, counting(name, getattr(kind, name)))
-        patch.setattr(small_batch, "sweep", sweep_at_once)
-        learned(model, X)
-    return SimpleNamespace(**{"n": X.shape[0], **Counter(PASSES), **count})
-
-
-ASKED = "load", "sweep", "resplit", "members", "evaluate", "assign", "rows", "framed"
-PASSES = dict.fromkeys(ASKED, 0)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_a_batch_takes_a_fixed_number_of_passes(case, monkeypatch):
-    few, many = (passes(k, case, monkeypatch, rules=Rules(scored_rows=50)) for k in (20, 80))
-    sampled = CASES[case].get("sweeps", 1)
-    for done in (few, many):
-        assert done.load == 1
-        assert done.sweep == sampled + 1
-        assert done.resplit <= sampled * (1 + ROUNDS + 1)  # from a cut, refined, or set apart
-        assert done.members <= sampled
-        assert done.evaluate == done.assign == 0
-        # T(x) once a row, and of the rows that are scored as they are: those of the engine may be
-        # elsewhere, narrowed, completed, or at places within their cells. Of few Gaussian rows a
-        # kernel makes them, and compiled steps take them in the frame, once too.
-        made = done.rows - (0 if case in SCORED_AT_ONCE else 50)
-        assert {made, done.framed} <= {0, done.n}
-        assert max(made, done.framed) == done.n
-    assert many.resplit <= few.resplit + 1
 
 
 # -- memory --------------------------------------------------------------------------------------
