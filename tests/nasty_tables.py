@@ -59,9 +59,11 @@ MIXED_ENDS = "".join(
     line + ("\r\n" if i % 3 else "\n") for i, line in enumerate(PLAIN.splitlines())
 )
 
+ALL = ["x", "y", "colour"]
+
 # Its name, its text, its encoding, the columns that are learned from, the clock.
 TABLES = {
-    "mixed-line-ends": (MIXED_ENDS, "utf-8", ["x", "y", "colour"], None),
+    "mixed-line-ends": (MIXED_ENDS, "utf-8", ALL, None),
     "german-thousands": (
         table("Datum;Umsatz;Menge;Land",
               lambda i: (german_date(i), german(1e6 + 1e5 * X[i]), german(1e3 * Y[i], 0),
@@ -73,7 +75,7 @@ TABLES = {
               ";"),
         "utf-8", ["Umsatz", "Anteil"], None,
     ),
-    "utf-16-without-mark": (PLAIN, "utf-16-le", ["x", "y", "colour"], None),
+    "utf-16-without-mark": (PLAIN, "utf-16-le", ALL, None),
     "cyrillic-utf-16-without-mark": (
         table("имя;значение", lambda i: ("красный" if Z[i] else "зелёный", f"{X[i]:.2f}"), ";"),
         "utf-16-be", ["имя", "значение"], None,
@@ -83,9 +85,9 @@ TABLES = {
               lambda i: (i, f'"one of {i}\nline ""two""; and, more\r\nthree"', X[i], Y[i])),
         "utf-8", ["x", "y"], None,
     ),
-    "comments-above": ("# exported\n# a; b\n#\n" + PLAIN, "utf-8", ["x", "y", "colour"], None),
-    "title-above": ("Report of May\nby Anna\n\n" + PLAIN, "utf-8", ["x", "y", "colour"], None),
-    "slashes-above": ("// export, of 2026\n" + PLAIN, "utf-8", ["x", "y", "colour"], None),
+    "comments-above": ("# exported\n# a; b\n#\n" + PLAIN, "utf-8", ALL, None),
+    "title-above": ("Report of May\nby Anna\n\n" + PLAIN, "utf-8", ALL, None),
+    "slashes-above": ("// export, of 2026\n" + PLAIN, "utf-8", ALL, None),
     "names-twice-and-missing": (
         table("value,value,value,", lambda i: (X[i], Y[i], COLOUR[i], Z[i])),
         "utf-8", ["value", "value (2)", "value (3)", "column 3"], None,
@@ -112,7 +114,7 @@ TABLES = {
     ),
     "row-numbers-without-a-name": (
         table("x,y,colour", lambda i: (i + 1, X[i], Y[i], COLOUR[i])),
-        "utf-8", ["x", "y", "colour"], None,
+        "utf-8", ALL, None,
     ),
     "row-names-and-spaces": (
         table('"x" "y" "g"', lambda i: (f'"{i + 1}"', X[i], Y[i], f'"{COLOUR[i]}"'), " "),
@@ -134,11 +136,11 @@ TABLES = {
     ),
     "separator-at-the-end": (
         table("x;y;colour", lambda i: (X[i], Y[i], COLOUR[i], ""), ";"),
-        "utf-8", ["x", "y", "colour"], None,
+        "utf-8", ALL, None,
     ),
     "separator-at-the-end-of-the-header": (
         table("x;y;colour;", lambda i: (X[i], Y[i], COLOUR[i]), ";"),
-        "utf-8", ["x", "y", "colour"], None,
+        "utf-8", ALL, None,
     ),
     "spaces-and-minus-signs": (
         table("x;y", lambda i: (f"{1e4 + 1e3 * X[i]:,.2f}".replace(",", "\u202f").replace(".", ","),
@@ -159,10 +161,10 @@ TABLES = {
     "header-of-commas": (
         table(",,", lambda i: (X[i], Y[i], COLOUR[i])), "utf-8", ["0", "1", "2"], None,
     ),
-    "blank-rows-above": (" \n,,\n,,\n" + PLAIN, "utf-8", ["x", "y", "colour"], None),
-    "end-mark": (PLAIN + "\x1a", "utf-8", ["x", "y", "colour"], None),
+    "blank-rows-above": (" \n,,\n,,\n" + PLAIN, "utf-8", ALL, None),
+    "end-mark": (PLAIN + "\x1a", "utf-8", ALL, None),
     "end-mark-on-a-line": (
-        PLAIN.replace("\n", "\r\n") + "\x1a\r\n", "utf-8", ["x", "y", "colour"], None,
+        PLAIN.replace("\n", "\r\n") + "\x1a\r\n", "utf-8", ALL, None,
     ),
     "months-in-words": (
         table("day;x;y", lambda i: (LONG[i], X[i], Y[i]), ";"), "utf-8", ["x", "y"], "day",
@@ -180,7 +182,7 @@ TABLES = {
         table("day clock x y", lambda i: (*str(TIMES[i]).split("T"), X[i], Y[i]), " "),
         "utf-8", ["x", "y"], "day",
     ),
-    "names-in-a-comment": ("# " + PLAIN, "utf-8", ["x", "y", "colour"], None),
+    "names-in-a-comment": ("# " + PLAIN, "utf-8", ALL, None),
     "dash-for-minus": (
         table("x;y", lambda i: (f"{X[i]:.2f}", f"{Y[i]:.2f}".replace("-", "\u2013")), ";"),
         "utf-8", ["x", "y"], None,
@@ -190,7 +192,7 @@ TABLES = {
         "utf-8", ["x", "y"], "day",
     ),
     "separator-named-in-quotes": (
-        '"SEP=;"\r\n' + PLAIN.replace(",", ";"), "utf-8", ["x", "y", "colour"], None,
+        '"SEP=;"\r\n' + PLAIN.replace(",", ";"), "utf-8", ALL, None,
     ),
     "minus-behind": (
         table("x;y", lambda i: (german(X[i]), german(abs(1e4 * Y[i])) + "-" * int(Y[i] < 0)), ";"),
@@ -202,13 +204,6 @@ TABLES = {
     ),
     "lakhs": (table("x;y", lambda i: (f"12,{34 + Z[i]},567.89", Y[i]), ";"), "utf-8", ["x", "y"],
               None),
-    "units-below-the-names": (
-        "x,y,colour\nm/s,°C,\n" + PLAIN.split("\n", 1)[1], "utf-8", ["x", "y", "colour"], None,
-    ),
-    "types-below-the-names": (
-        "x,y,colour\ndouble,double,string\n" + PLAIN.split("\n", 1)[1],
-        "utf-8", ["x", "y", "colour"], None,
-    ),
     "two-rows-of-names-and-an-index": (
         "g,a,a,b\nh,x,y,z\nid,,,\n" + table("", lambda i: (i, X[i], Y[i], X[i])),
         "utf-8", ["x", "y", "z"], None,
@@ -225,17 +220,17 @@ TABLES = {
         table("# x y", lambda i: (X[i], Y[i]), " "), "utf-8", ["x", "y"], None,
     ),
     "groups-above-the-names": (
-        "measured,,seen\n" + PLAIN, "utf-8", ["x", "y", "colour"], None,
+        "measured,,seen\n" + PLAIN, "utf-8", ALL, None,
     ),
     "a-page-of-notes": (
         "| x | y | colour |\n|---|:--|---|\n"
         + "".join(f"| {X[i]:.3f} | {Y[i]:.3f} | {COLOUR[i]} |\n" for i in range(N)),
-        "utf-8", ["x", "y", "colour"], None,
+        "utf-8", ALL, None,
     ),
     "annotated": (
         "#group,false,false,true\n#datatype,double,double,string\n#default,,,\n"
         + table(",x,y,colour", lambda i: ("", X[i], Y[i], COLOUR[i])),
-        "utf-8", ["x", "y", "colour"], None,
+        "utf-8", ALL, None,
     ),
     "words-for-nothing": (
         table("x,y", lambda i: (X[i] if i % 7 else NOUGHT[i // 7 % len(NOUGHT)], Y[i])),
@@ -243,10 +238,55 @@ TABLES = {
     ),
     "single-quotes": (
         table("'x', 'y', \"colour\"", lambda i: (f"'{X[i]}'", f" '{Y[i]}'", f"'{COLOUR[i]}'")),
-        "utf-8", ["x", "y", "colour"], None,
+        "utf-8", ALL, None,
     ),
     "durations-beside": (
         table("start,duration,x", lambda i: (TIMES[i], f"0:{i % 60:02d}:{i % 17:02d}", X[i])),
         "utf-8", ["x"], "start",
+    ),
+}  # fmt: skip
+
+# What tables of any program may have: signs between fields, encodings, line ends, dates.
+for sign in "\t;|~\x01\x1f":
+    TABLES[f"separated-by-{ord(sign)}"] = (PLAIN.replace(",", sign), "utf-8", ALL, None)
+for code in ("utf-8-sig", "utf-16", "utf-32", "utf-16-be"):
+    TABLES[code] = (PLAIN, code, ALL, None)
+for name, end in {"windows": "\r\n", "blank-lines": "\n\n"}.items():
+    TABLES[name] = (PLAIN.replace("\n", end), "utf-8", ALL, None)
+for name, form in {
+    "iso": "%Y-%m-%d %H:%M:%S",
+    "iso-zone": "%Y-%m-%dT%H:%M:%SZ",
+    "american": "%m/%d/%Y %I:%M %p",
+    "british": "%d/%m/%Y %H:%M",
+    "slashes": "%Y/%m/%d %H:%M:%S",
+    "logs": "[%d/%b/%Y:%H:%M:%S +0000]",
+    "mail": "%a, %d %b %Y %H:%M:%S +0000",
+    "zone": "%Y-%m-%d %H:%M:%S CET",
+    "sas": "%d%b%Y:%H:%M:%S",
+}.items():
+    rows = table("when;x;y", lambda i: (TIMES[i].item().strftime(form), X[i], Y[i]), ";")  # noqa: B023
+    TABLES[f"dates-{name}"] = (rows, "utf-8", ["x", "y"], "when")
+for name, unit in {"seconds": 1000, "milliseconds": 1}.items():
+    rows = table("time,x,y", lambda i: (MS[i] // unit, X[i], Y[i]))  # noqa: B023
+    TABLES[f"epoch-{name}"] = (rows, "utf-8", ["x", "y"], "time")
+TABLES |= {
+    "no-names": (PLAIN.split("\n", 1)[1], "utf-8", ["0", "1", "2"], None),
+    "all-quoted": (
+        table('"x","y","colour"', lambda i: (f'"{X[i]}"', f'"{Y[i]}"', f'"{COLOUR[i]}"')),
+        "utf-8", ALL, None,
+    ),
+    "decimal-commas": (
+        table("x;y", lambda i: (f"{X[i]:.3f}".replace(".", ","), f"{Y[i]:.2f}".replace(".", ",")),
+              ";"),
+        "utf-8", ["x", "y"], None,
+    ),
+    "accents": (
+        table("größe,farbe", lambda i: (X[i], ["grün", "weiß", "schwärzlich"][Z[i]])),
+        "cp1252", ["größe", "farbe"], None,
+    ),
+    "a-constant": (table("x,y,unit", lambda i: (X[i], Y[i], "m")), "utf-8", ["x", "y"], None),
+    "exponents": (table("x,y", lambda i: (f"{X[i]:e}", f"{Y[i]:+.3E}")), "utf-8", ["x", "y"], None),
+    "true-and-false": (
+        table("x,known", lambda i: (X[i], Z[i] == 1)), "utf-8", ["x", "known"], None,
     ),
 }  # fmt: skip

@@ -148,7 +148,7 @@ class SeparatedSource(TextSource):
             line = text.count(b"\n", 0, before) + 1
             note(f"the table in {self.name} begins on line {line}; the lines above are skipped")
         if dialect.beneath:
-            note(f"units, types or rules below the names in {self.name} are skipped")
+            note(f"rules below the names in {self.name} are skipped")
         return before, dialect
 
     def _tell_doubt(self, first: list[str], *, header: bool) -> None:

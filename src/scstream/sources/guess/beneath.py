@@ -1,4 +1,4 @@
-"""Lines around the names of columns that are not data: groups above; units, types, rules below."""
+"""Lines around the names of columns that are not data: groups above, rules below."""
 
 from __future__ import annotations
 
@@ -6,18 +6,6 @@ import re
 from collections.abc import Sequence
 
 _RULE = re.compile(r"[-=+|:\s]*[-=]{2}[-=+|:\s]*")
-_UNIT = re.compile(
-    r"[\[(<{].{0,20}[\])>}]|[^\d\s]{0,12}[/°%²³µΩ·^][^\s]{0,8}"
-    r"|n?s|ms|us|sec|seconds?|min|minutes?|h|hours?|d|days?|nm|mm|cm|m|km|g|mg|kg|t|l|ml|K|C|F|V|mV|kV"
-    r"|A|mA|k?W|MW|k?Wh|MWh|[kMG]?Hz|h?Pa|kPa|m?bar|psi|k?Nm?|k?J|rpm|lux|lx|dBm?|pp[mb]|pH|mol|deg"
-    r"|degC|degF|rad|px|[kMGT]?i?B|bytes?|EUR|USD|GBP|CHF|JPY|pcs|Stk|Stück|units?|counts?"
-)
-_TYPE = re.compile(
-    r"(float|int|uint|decimal|char|varchar|nvarchar|numeric)(\d{0,2}|\(.{1,7}\))|double|integer|bigint"
-    r"|smallint|tinyint|long|short|real|number|string|str|text|bool|boolean|date|datetime|time"
-    r"|timestamp|factor|categor(y|ical)|continuous|nominal",
-    re.IGNORECASE,
-)
 _MOST = 3  # lines below the names
 _MISSING = 3  # dashes, at most, that stand for a missing value
 
@@ -34,8 +22,6 @@ def lines_beneath(rows: Sequence[Sequence[str]], plain: Sequence[bool]) -> int:
 
     Examples
     --------
-    >>> lines_beneath([["m/s", "[°C]"], ["1", "2"]], [True, True])
-    1
     >>> lines_beneath([["---+---"], ["1", "2"]], [True, True])
     1
     >>> lines_beneath([["error", "1"], ["1", "2"]], [True, True])
@@ -48,16 +34,11 @@ def lines_beneath(rows: Sequence[Sequence[str]], plain: Sequence[bool]) -> int:
 
 
 def _describes(row: Sequence[str], plain: Sequence[bool]) -> bool:
-    """Whether a row holds a rule, the units or types of columns, or the name of an index."""
+    """Whether a row holds a rule, or the name of an index."""
     if all(not field.strip() or _RULE.fullmatch(field) for field in row):
         return _is_rule([field.strip() for field in row])
-    if plain and plain[0] and len(row) > 1 and not any(field.strip() for field in row[1:]):
-        return any(map(str.isalpha, row[0]))  # the name of an index
-    fields = [field.strip() for field, is_plain in zip(row, plain, strict=False) if is_plain]
-    words = [field for field in fields if field and field not in ("-", "--")]
-    if not words or len(row) != len(plain):
-        return False
-    return any(all(form.fullmatch(word) for word in words) for form in (_UNIT, _TYPE))
+    alone = len(row) > 1 and not any(field.strip() for field in row[1:])
+    return bool(plain) and plain[0] and alone and any(map(str.isalpha, row[0]))
 
 
 def _is_rule(dashes: Sequence[str]) -> bool:

@@ -44,7 +44,7 @@ class Dialect:
     above : int
         Lines above the first row that are not part of the table.
     beneath : int
-        Rows below the names that are not data: units, types, rules.
+        Rows below the names that are not data, such as rules.
     """
 
     separator: str
