@@ -222,7 +222,13 @@ def test_what_was_left_out_can_be_asked_for(capsys):
     assert roles["clicks"] == "category"
 
 
-def test_one_cluster_in_many_columns_comes_with_advice(capsys):
+def test_texts_are_refused_and_one_cluster_comes_with_advice(capsys):
+    Path("texts.csv").write_text(table("text", lambda i: [f"job {i} of run {7 * i} has ended"]))
+    assert main(["run", "texts.csv", "-o", "none"]) == 1
+    assert "docs/topics.md" in capsys.readouterr().err
+    Path("colours.csv").write_text(table("colour", lambda i: [COLOUR[i]]))
+    assert main(["run", "colours.csv", "-o", "none"]) == 0
+    assert "one column alone" in capsys.readouterr().err
     rows = RNG.normal(size=(200, 6))
     Path("noise.csv").write_text(table("a,b,c,d,e,f", lambda i: rows[i % 200]))
     for command in (["run"], ["fit"]):

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from types import FrameType
@@ -39,6 +39,7 @@ COMMANDS = {
     "video": "segment a video, with segments that persist",
     "demo": "follow a built-in drifting stream and draw a picture",
     "compile": "compile the kernels ahead of time, for example in a container image",
+    "completion": "print the completion script of bash, zsh or fish",
 }
 
 _EPILOG = """\
@@ -68,16 +69,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = argv[0] if argv else ""
     try:
         parser = make_parser(command)
+        more: dict[str, Any] = {}
+        if command == "run" and any(word.startswith(("--conf", "--write")) for word in argv):
+            from scstream.cli.config import with_config
+
+            words, more = with_config(command_of(make_parser(command), command), argv[1:])
+            argv = [command, *words]
         args, unknown = parser.parse_known_args(argv)
+        vars(args).update(more)
         if unknown:
             raise UsageError(_unknown(unknown[0], parser, command))
         quiet = getattr(args, "quiet", False)
-        with (
-            _warnings_in_a_line(),
-            printed(quiet=quiet, spell=spelled),
-            bars(wanted=not quiet),
-            _interrupts(),
-        ):
+        told = printed(quiet=quiet, verbose=getattr(args, "verbose", False), spell=spelled)
+        with _warnings_in_a_line(), told, bars(wanted=not quiet), _interrupts():
             status: int = args.main(args)
         if sys.stdout is not None:  # it may be closed
             sys.stdout.flush()
@@ -148,7 +152,21 @@ def _interrupts() -> Iterator[None]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in a line, and repeats no password of the command line."""
+    """Says what is wrong in a line, and repeats no password of the command line.
+
+    Of a command with many options ``--help`` shows those of `usual` only.
+    """
+
+    usual: Collection[str] = ()
+
+    def format_help(self) -> str:
+        """Return the help."""
+        names = (a.metavar or a.dest.upper() for a in self._get_positional_actions())
+        self.usage = " ".join([self.prog, *map(str, names), "[options]"])
+        for action in self._actions:
+            if self.usual and action.option_strings and action.option_strings[-1] not in self.usual:
+                action.help = argparse.SUPPRESS
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         words = printable_name(hidden(message))
@@ -157,13 +175,19 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {words}\nTry: {self.prog} --help\n")
 
 
-def _unknown(word: str, parser: argparse.ArgumentParser, command: str) -> str:
-    """Return what is wrong with a word that no argument takes."""
-    chosen = next(
+def command_of(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
+    """Return the parser of a command."""
+    found: argparse.ArgumentParser = next(
         action.choices[command]
         for action in parser._actions
         if isinstance(action, argparse._SubParsersAction)
     )
+    return found
+
+
+def _unknown(word: str, parser: argparse.ArgumentParser, command: str) -> str:
+    """Return what is wrong with a word that no argument takes."""
+    chosen = command_of(parser, command)
     name = word.partition("=")[0]
     if not name.startswith("-"):
         files = any(not action.option_strings for action in chosen._actions)

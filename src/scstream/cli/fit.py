@@ -38,7 +38,12 @@ score (the log density: high is normal).
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = add_command(
-        subparsers, "fit", main, "Cluster one data set as a whole (batch mode, no stream).", _EPILOG
+        subparsers,
+        "fit",
+        main,
+        "Cluster one data set as a whole (batch mode, no stream).",
+        _EPILOG,
+        many=True,
     )
     add_source(parser, batches=False)
     add_outputs(parser)

@@ -96,14 +96,10 @@ _MODEL: dict[str, dict[str, Any]] = {
         "A Dask cluster needs Python",
     },
     "device": {"metavar": "NAME", "help": "for PyTorch, such as cuda or cpu"},
-    "verbose": {
-        "action": argparse.BooleanOptionalAction,
-        "help": "report how the first batch goes",
-    },
 }
 
 
-NOT_IN_RESULTS = ("n_jobs", "engine", "device", "verbose")  # they may change when a run resumes
+NOT_IN_RESULTS = ("n_jobs", "engine", "device")  # they may change when a run resumes
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -130,7 +126,7 @@ def _shown(name: str, how: dict[str, Any]) -> dict[str, Any]:
     defaults = {
         "alpha": "1", "half_life": "auto", "epsilon": "1e-8", "sweeps": "1", "max_sweeps": "100",
         "splits": "yes", "merges": "yes", "outlier_weight": "0", "random_state": "0",
-        "n_jobs": "all cores", "engine": "cpu", "verbose": "no",
+        "n_jobs": "all cores", "engine": "cpu",
     }  # fmt: skip
     default = f"; default: {defaults[name]}" if name in defaults else ""
     metavar = {} if {"action", "metavar", "choices"} & set(how) else {"metavar": "X"}
@@ -142,9 +138,8 @@ def make_model(args: argparse.Namespace) -> ScStream:
     from scstream.model import ScStream
     from scstream.validation import check_parameters
 
-    names = [name for name in (*_MODEL, "group_level") if name in args]
-    given = {name: getattr(args, name) for name in names}
-    model = ScStream(args.family, **{"random_state": 0, **given})  # the same twice
+    given = {"random_state": 0, **_given(args)}  # the same twice
+    model = ScStream(args.family, verbose=args.verbose, **given)
     try:
         check_parameters(model.get_params(deep=False))
     except ValueError as error:
@@ -152,12 +147,14 @@ def make_model(args: argparse.Namespace) -> ScStream:
     return model
 
 
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters that were given."""
+    return {name: getattr(args, name) for name in (*_MODEL, "group_level") if name in args}
+
+
 def model_settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that results depend on, in plain JSON."""
-    names = [name for name in (*_MODEL, "group_level") if name in args]
-    given = {name: getattr(args, name) for name in names}
-    for name in NOT_IN_RESULTS:
-        given.pop(name, None)
+    given = {name: value for name, value in _given(args).items() if name not in NOT_IN_RESULTS}
     settings = {name: str(v) if name == "kernel" else v for name, v in given.items()}
     settings["family"] = args.family if isinstance(args.family, str) else repr(args.family)
     return settings

@@ -37,7 +37,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     )
     group.add_argument(
         "--fields",
-        type=_fields,
+        type=fields,
         default=list(FIELDS[:3]),
         metavar="F,...",
         help=f"some of {','.join(FIELDS)}; default: {','.join(FIELDS[:3])}. score is the log "
@@ -82,7 +82,8 @@ def _level(text: str) -> float:
     return value
 
 
-def _fields(text: str) -> list[str]:
+def fields(text: str) -> list[str]:
+    """Read what is written of each row."""
     from scstream.sinks.base import check_fields
 
     try:

@@ -36,6 +36,7 @@ def add_parser(subparsers: Any) -> None:
         main,
         "Label rows with a saved model, without learning from them.",
         _EPILOG,
+        many=True,
     )
     parser.add_argument(
         "model", help="a file from scstream fit, a checkpoint, or a checkpoint folder"
@@ -46,6 +47,10 @@ def add_parser(subparsers: Any) -> None:
         "not depend on it; default: 10000",
     )  # fmt: skip
     add_outputs(parser)
+    parser.add_argument(
+        "--json", dest="output_format", action="store_const", const="jsonl",
+        help="write JSON lines, the same as --output-format jsonl",
+    )  # fmt: skip
     add_quiet(parser)
 
 

@@ -94,8 +94,15 @@ def summary(result: RunResult) -> str:
 
 
 def advice(model: ScStream) -> list[str]:
-    """Return a line on what to try where all rows of a table of several columns are one cluster."""
-    if model.n_clusters_ != 1 or model.n_features_in_ < _SEVERAL:
+    """Return a line on what to try where all rows of a table are one cluster without need."""
+    if model.n_clusters_ != 1:
+        return []
+    if model.n_features_in_ == 1 and model.family_.text:
+        return [
+            "one cluster: the words of one column alone form no groups. Add columns that differ "
+            "between groups (--include A,B,...)"
+        ]
+    if model.n_features_in_ < _SEVERAL:
         return []
     return [
         f"one cluster in {model.n_features_in_} columns: columns without groups hide those of "

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scstream.cli.files import add_overwrite, check_apart
 from scstream.cli.values import add_command
@@ -12,6 +13,8 @@ from scstream.support.printable import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, _SubParsersAction
+
+    from scstream.chronicle import Chronicle
 
 
 def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
@@ -44,11 +47,14 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
         metavar="N",
         help="batches to draw at most, evenly spread over the run (default: %(default)s)",
     )
+    parser.add_argument(
+        "--json", action="store_true", help="print the clusters at the end instead, as JSON"
+    )
     add_overwrite(parser)
 
 
 def report(args: argparse.Namespace) -> int:
-    """Write the page; return the exit status."""
+    """Write the page, or print its table; return the exit status."""
     from scstream.chronicle import Chronicle
     from scstream.report import check_page, write_report
 
@@ -56,6 +62,9 @@ def report(args: argparse.Namespace) -> int:
         raise ValueError(
             f"{args.chronicle} is a folder. Name the file that `scstream run --chronicle` wrote."
         )
+    if args.json:
+        print(json.dumps(clusters(Chronicle.read(args.chronicle, limit=args.limit)), indent=2))
+        return 0
     output = args.chronicle.with_suffix(".html") if args.output is None else args.output
     check_apart({"the chronicle": args.chronicle}, {"the page": output})
     check_page(output, overwrite=args.overwrite)
@@ -63,3 +72,21 @@ def report(args: argparse.Namespace) -> int:
     write_report(Chronicle.read(args.chronicle, limit=args.limit), output, title=title)
     print(printable(output))
     return 0
+
+
+def clusters(chronicle: Chronicle) -> list[dict[str, Any]]:
+    """Return the clusters after the last batch, the heaviest first, in plain JSON."""
+    if not len(chronicle):
+        return []
+    last, out = chronicle[-1], []
+    for i in (-last.weights).argsort(kind="stable").tolist():
+        about: dict[str, Any] = {"cluster": int(last.ids[i])}
+        if last.groups is not None:
+            about["group"] = int(last.groups[i])
+        about |= {"share": float(last.weights[i]), "rows": float(last.counts[i])}
+        about["born"] = float(last.born[i])
+        means = [] if last.means is None else last.means[i].tolist()
+        known = ((n, x) for n, x in zip(chronicle.columns, means, strict=False) if x == x)
+        about["columns"] = dict(known) | (last.words[i] if last.words else {})
+        out.append(about)
+    return out

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from scstream.cli.config import add_config, write_config
 from scstream.cli.errors import UsageError
 from scstream.cli.files import check_apart, reads_of
 from scstream.cli.model_options import add_model, make_model, model_settings
@@ -37,6 +38,8 @@ examples:
   scstream run log.csv --follow --checkpoint state -o labels.csv --events events.jsonl
   generate | scstream run - | grep -v ',0,'
   scstream run data.csv --groups -o labels.csv
+  scstream run data.csv -o labels.csv --half-life 10 --write-config run.toml
+  scstream run --config run.toml
   scstream run data.csv --on-error reject --rejects bad.jsonl -o labels.csv
 
 With --checkpoint, give the same command again to resume after a stop or a kill: every row counts
@@ -50,8 +53,9 @@ by Ctrl-C or SIGTERM
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = add_command(subparsers, "run", main, _DESCRIPTION, _EPILOG)
+    parser = add_command(subparsers, "run", main, _DESCRIPTION, _EPILOG, many=True)
     add_source(parser)
+    add_config(parser)
     _add_endless(parser)
     _add_written(parser)
     _add_page(parser)
@@ -142,6 +146,8 @@ def main(args: argparse.Namespace) -> int:
         args, follow=args.follow, wait=args.wait, live=args.live, keep_rows=args.append
     )
     model = make_model(args)
+    if args.write_config is not None:
+        return write_config(args)
     outputs = make_outputs(args, parts=args.checkpoint is not None)
     _add_journals(args, outputs)
     from scstream.cli.progress import Progress, summary

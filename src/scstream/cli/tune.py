@@ -31,7 +31,12 @@ density). The search starts from the options given for the model.
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = add_command(
-        subparsers, "tune", main, "Find settings that suit the first batches of a stream.", _EPILOG
+        subparsers,
+        "tune",
+        main,
+        "Find settings that suit the first batches of a stream.",
+        _EPILOG,
+        many=True,
     )
     add_source(parser)
     group = parser.add_argument_group("the search")

@@ -10,6 +10,11 @@ from typing import Any
 from scstream.support.times import is_length
 
 _WIDEST = 1_000_000  # columns that a range may name: a slip of the finger must not fill the memory
+USUAL = (  # options that --help shows of a command that has many
+    "--help", "--help-all", "--output", "--columns", "--exclude", "--batch-size", "--time-column",
+    "--half-life", "--family", "--clusters", "--checkpoint", "--chronicle", "--serve", "--config",
+    "--model", "--truth", "--json", "--verbose",
+)  # fmt: skip
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -19,21 +24,42 @@ def add_command(
     main: Callable[[argparse.Namespace], int],
     description: str,
     epilog: str | None = None,
+    *,
+    many: bool = False,
 ) -> Any:
-    """Return the parser of a new command; with an epilog, its texts are shown as they stand."""
+    """Return the parser of a new command; with an epilog, its texts are shown as they stand.
+
+    Of one with `many` options ``--help`` shows the usual ones, and ``--help-all`` the others, too.
+    """
     form = argparse.RawDescriptionHelpFormatter if epilog else argparse.HelpFormatter
     parser = subparsers.add_parser(
         name, description=description, epilog=epilog, formatter_class=form
     )
     parser.set_defaults(main=main)
+    if many:
+        parser.usual = USUAL
+        parser.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options")
     return parser
 
 
+class _HelpAll(argparse.Action):
+    """Shows all options."""
+
+    def __call__(self, parser: Any, *_: Any) -> None:
+        parser.usual = ()
+        parser.print_help()
+        parser.exit()
+
+
 def add_quiet(parser: Any) -> None:
-    """Add the option that turns messages and progress bars off."""
+    """Add the options for fewer messages and for more."""
     parser.add_argument(
         "--quiet", action="store_true", help="print warnings and errors only, no progress"
     )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true",
+        help="say more: how long each batch takes, which engine, how the first batch goes",
+    )  # fmt: skip
 
 
 def whole(least: int) -> Callable[[str], int]:

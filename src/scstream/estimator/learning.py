@@ -33,11 +33,12 @@ from scstream.sampler.recipe import Batch, Recipe
 from scstream.support.advice import Advice, advice_of, advised
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
-from scstream.support.messages import user_level, warn
+from scstream.support.messages import detail, user_level, warn
 from scstream.support.progress import finished
 from scstream.support.threads import allowed
 from scstream.support.times import as_length, is_length, is_moment
 from scstream.support.turns import turn_of
+from scstream.support.words import counted
 
 _HARDLY = 0.01  # a share of a batch's weight that is next to nothing
 _LOOKED_AT = 1, 2, 4, 8  # batches whose rows are looked at
@@ -170,6 +171,8 @@ class Learning(Describing):
         )
         if learner is None:
             check.suggest_family(family, points)
+            threads = check.resolve_threads(self.n_jobs)
+            detail(f"engine: {type(engine).__name__}, {counted(threads, 'thread')} on the CPU")
         if labels is not None:
             if learner is not None:
                 raise ValueError("labels can only be given with the first batch.")

@@ -20,7 +20,7 @@ from scstream.pipeline.resume import RunState, Totals, blaming
 from scstream.sinks.base import Floats, Output, Recorder, Sink
 from scstream.sinks.journals import RejectJournal
 from scstream.sources.base import Batch, Place, Source
-from scstream.support.messages import warn
+from scstream.support.messages import detail, warn
 from scstream.support.printable import printable
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ class _Loop:
         self.place: Place = {}
         self.committed: Place | None = None  # the place of the last checkpoint
         self.folder: CheckpointFolder | None = None
+        self.learned = 0.0  # seconds that the model took for the last batch
         self.unkept = 0  # batches since the last checkpoint
         self.torn = False  # whether the model has learned what the outputs do not have yet
         self.opened = False  # whether the outputs are
@@ -247,12 +248,21 @@ class _Loop:
         batches = iter(self.source)
         try:
             while self.interrupt.asked is None:
+                begun = perf_counter()
                 with self.interrupt.waiting():
                     batch = next(batches, None)
                 if batch is None:
                     break
+                read = perf_counter()
                 self._take(batch)
-                self.result.seconds = perf_counter() - start
+                now = perf_counter()
+                self.result.seconds = now - start
+                totals, learned = self.result.totals, self.learned
+                detail(
+                    f"batch {totals.batches:,}: {batch.n:,} rows, read in {read - begun:.3f} s, "
+                    f"learned in {learned:.3f} s, scored and written in "
+                    f"{now - read - learned:.3f} s; {totals.rows:,} rows so far"
+                )
                 self.result.done = self.source.share_before(batch.place)
                 if self.progress is not None:
                     self.progress(self.result)
@@ -284,12 +294,14 @@ class _Loop:
         if batch.n:
             first = model.n_batches_ == 0
             before = learner_of(model)
+            start = perf_counter()
             try:
                 model.partial_fit(batch.X, time=batch.time)
             except ValueError as error:
                 raise ValueError(
                     f"{batch.where}: {error}" if batch.where else str(error)
                 ) from error
+            self.learned = perf_counter() - start
             self.torn = True
             self._open()
             if first:

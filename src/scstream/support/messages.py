@@ -1,8 +1,8 @@
 """What the package says while it works: through ``logging``, so that a program can choose.
 
-The logger is called ``scstream``. Notes (what ``"auto"`` has chosen) are of level INFO, which
-Python does not show by itself; what a user should know (kernels are compiled, a worker was lost)
-is of level WARNING.
+The logger is called ``scstream``. Notes (what ``"auto"`` has chosen) are of level INFO and
+details (how long a batch took) of level DEBUG, which Python does not show by itself. What a user
+should know (kernels are compiled, a worker was lost) is of level WARNING.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ def note(text: str, *advice: Advice, shown: bool = False) -> None:
     elif shown:
         with aside():
             print(f"scstream: {text}", file=sys.stderr, flush=True)
+
+
+def detail(text: str) -> None:
+    """Log what only those want to know who ask for more."""
+    logger.debug("scstream: %s", text)
 
 
 def user_level() -> int:
@@ -57,15 +62,18 @@ class _Terminal(logging.Handler):
 
 @contextmanager
 def printed(
-    *, quiet: bool, spell: Callable[[str, Sequence[Advice]], str] | None = None
+    *,
+    quiet: bool,
+    verbose: bool = False,
+    spell: Callable[[str, Sequence[Advice]], str] | None = None,
 ) -> Iterator[None]:
-    """Print messages on standard error, as a command does; only warnings if it is quiet.
+    """Print messages on standard error, as a command does: quiet, warnings; verbose, details.
 
     ``spell`` adds the advice of a message to its text.
     """
     handler, level, onward = _Terminal(spell), logger.level, logger.propagate
     logger.addHandler(handler)
-    logger.setLevel(logging.WARNING if quiet else logging.INFO)
+    logger.setLevel(logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO)
     logger.propagate = False
     try:
         yield
