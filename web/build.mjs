@@ -28,7 +28,7 @@ await build({
   target: "es2022",
   logLevel: "warning",
 });
-for (const name of ["index.html", "docs.html"]) {
+for (const name of ["index.html", "docs.html", "openapi.json"]) {
   await cp(path.join(here, "src", name), path.join(out, name));
 }
 await build({

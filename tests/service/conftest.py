@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from serving import batches
 
 from scstream import ScStream
+from scstream.families.columns import Columns
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -25,6 +27,16 @@ def model() -> ScStream:
     model = ScStream(random_state=0)
     for X in batches():
         model.partial_fit(X)
+    return model
+
+
+@pytest.fixture(scope="module")
+def named() -> ScStream:
+    """Return a model of columns that it knows by name: two of numbers, one of words."""
+    model = ScStream(random_state=0, family="auto")
+    for X in batches():
+        words = np.where(X[:, 0] > 0, "high", "low").astype(object)
+        model.partial_fit(Columns([X[:, 0], X[:, 1], words], ["a", "b", "c"], len(X)))
     return model
 
 

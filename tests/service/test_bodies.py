@@ -1,8 +1,11 @@
 """Bodies that ask for too much, or are not what they seem: refused before much is done."""
 
+import asyncio
+import copy
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +82,7 @@ def test_rows_read_in_pieces_are_those_of_the_whole_text(seed):
     assert np.isnan(found["b"]).all()
     plain = [[row["a"], row["d"], None] for row in rows]
     X, _ = read_json(json.dumps(plain).encode(), Settings(), None)
-    np.testing.assert_array_equal(X, np.array(plain, dtype=float))
+    np.testing.assert_array_equal(X.matrix, np.array(plain, dtype=float))
 
 
 def test_errors_show_little_of_a_value():
@@ -92,16 +95,6 @@ def test_errors_show_little_of_a_value():
         == "A model's clusters, and its rows' " * 3
     )
     assert len(shortened("z" * 10_000)) < 60
-
-
-@pytest.fixture(scope="module")
-def named():
-    """Return a model of two columns of numbers and one of words."""
-    model = ScStream(random_state=0, family="auto")
-    for X in batches():
-        words = np.where(X[:, 0] > 0, "high", "low").astype(object)
-        model.partial_fit(Columns([X[:, 0], X[:, 1], words], ["a", "b", "c"], len(X)))
-    return model
 
 
 def test_a_model_is_asked_for_each_field_once(start, named):
@@ -129,6 +122,36 @@ def test_an_answer_of_many_rows_is_that_of_the_model(start, named):
     )
     assert found["label"] == named.predict(table).tolist()
     np.testing.assert_allclose(found["score"], named.score_samples(table))
+
+
+async def longest_wait(app, path, body):
+    """Return the seconds of processor time that others wait beside a request, at most."""
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    said = []
+
+    async def receive():
+        return {"type": "http.request", "body": body}
+
+    async def send(message):
+        said.append(message)
+
+    request, longest = asyncio.ensure_future(app(scope, receive, send)), 0.0
+    while not request.done():
+        begun = time.process_time()
+        await asyncio.sleep(0.001)
+        longest = max(longest, time.process_time() - begun)
+    assert said[0]["status"] == 200, said
+    return longest
+
+
+def test_others_are_answered_beside_large_requests(model):
+    from scstream.service.app import make_app
+
+    app = make_app(Served(copy.deepcopy(model)), Settings(learning=True))
+    rows = json.dumps({"rows": np.random.default_rng(0).normal(size=(60_000, 2)).tolist()})
+    for path in ("/predict", "/learn"):
+        assert asyncio.run(longest_wait(app, path, rows.encode())) < 0.1
 
 
 def refusals(settings, body):

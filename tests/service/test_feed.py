@@ -71,8 +71,8 @@ def test_a_page_too_far_behind_loads_the_run_anew():
         feed.add(moment)
 
     async def first_event():
-        async for text in feed.follow(first):
-            return text
+        events = feed.follow(first)
+        return [await anext(events), await anext(events)][1]
 
     assert "event: reload" in asyncio.run(first_event())
 
@@ -99,7 +99,6 @@ def test_only_so_many_pages_follow(start, model):
     name = ask(live, "/api/chronicle").json["next"]
     with follow(live, name) as first:
         assert first.status == 200
-        wait_until(lambda: live.served.feed.n_pages == 1)
         with follow(live, name) as second:
             assert second.status == 503
 

@@ -1,5 +1,6 @@
 """Predictions and learning over HTTP."""
 
+import copy
 import http.client
 import io
 import time
@@ -46,29 +47,17 @@ def test_arrow_goes_in_and_out(live, model):
         assert reader.read_all()["label"].to_pylist() == model.predict(X).tolist()
 
 
-@pytest.fixture(scope="module")
-def by_name():
-    """Return a model that knows its columns by name: two of numbers, one of words."""
-    from scstream.families.columns import Columns
-
-    model = ScStream(random_state=0, family="auto")
-    for X in batches():
-        words = np.where(X[:, 0] > 0, "high", "low").astype(object)
-        model.partial_fit(Columns([X[:, 0], X[:, 1], words], ["a", "b", "c"], len(X)))
-    return model
-
-
-def test_rows_with_names_are_taken_by_their_names(start, by_name):
-    live = start(Served(by_name))
+def test_rows_with_names_are_taken_by_their_names(start, named):
+    live = start(Served(named))
     X = batches()[-1][:20]
     words = np.where(X[:, 0] > 0, "high", "low").tolist()
     plain = [[a, b, c] for (a, b), c in zip(X.tolist(), words, strict=True)]
-    named = [{"c": c, "b": b, "more": 1, "a": a} for a, b, c in plain]
+    rows = [{"c": c, "b": b, "more": 1, "a": a} for a, b, c in plain]
     found = ask(live, "/predict?fields=label,score", plain).json
     assert len(set(found["label"])) > 1
-    assert ask(live, "/predict?fields=label,score", {"rows": named}).json == found
-    named[3] = {"a": named[3]["a"], "c": named[3]["c"]}  # one that is missing
-    changed = ask(live, "/predict?fields=score", named).json["score"]
+    assert ask(live, "/predict?fields=label,score", {"rows": rows}).json == found
+    rows[3] = {"a": rows[3]["a"], "c": rows[3]["c"]}  # one that is missing
+    changed = ask(live, "/predict?fields=score", rows).json["score"]
     assert [i for i in range(20) if changed[i] != found["score"][i]] == [3]
     answer = ask(live, "/predict", [{"a": 1.0, "c": "low"}])
     assert (answer.status, "'b'" in answer.json["error"]) == (422, True)
@@ -164,13 +153,17 @@ def test_learning_over_http_equals_learning_in_python(start):
 
 
 def test_a_batch_that_is_refused_changes_nothing(start, model):
-    import copy
-
     live = start(Served(copy.deepcopy(model)), learning=True)
     X = batches()[-1].tolist()
     before = ask(live, "/predict", X).json
     assert ask(live, "/learn", {"rows": [[1.0, "x"]]}).status == 422
     assert ask(live, "/predict", X).json == before
+
+
+def test_a_model_that_knows_names_learns_rows_without(start, named):
+    live = start(Served(copy.deepcopy(named)), learning=True)
+    assert ask(live, "/learn", {"rows": [[1.0, 2.0, "low"]] * 20}).status == 200
+    assert ask(live, "/learn", {"rows": [[1.0, 2.0]]}).status == 422
 
 
 def test_before_the_first_batch_there_is_nothing_to_predict_with(start):

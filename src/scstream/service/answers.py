@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from scstream.families.columns import Columns, columns_of
+from scstream.families.columns import Columns
 from scstream.model import ScStream
 from scstream.service.arrow_rows import read_arrow
 from scstream.service.json_rows import read_json
@@ -22,51 +23,45 @@ _VALUES = 4096  # that become text at once
 
 
 def read_rows(
-    body: bytes, kind: str, settings: Settings, known: Sequence[str] | None = None
-) -> tuple[Any, dict[str, Any]]:
-    """Return the rows of a request, an array or columns with names, and what else it says.
+    body: bytes, kind: str, settings: Settings, model: ScStream
+) -> tuple[Columns, dict[str, Any]]:
+    """Return the rows of a request for a model, and what else it says.
 
-    Parameters
-    ----------
-    body : bytes
-    kind : str
-        The ``Content-Type``: JSON or an Arrow stream.
-    settings : Settings
-    known : sequence of str, optional
-        The names of the columns that a model knows.
+    `kind` is the ``Content-Type``: JSON or an Arrow stream.
     """
     kind = kind.partition(";")[0].strip().lower()
-    rows: Any
+    rows: Columns | None
     more: dict[str, Any] = {}
     if kind == ARROW:
         rows = read_arrow(body, settings)
     elif kind == JSON:
-        rows, more = read_json(body, settings, known)
+        rows, more = read_json(body, settings, _names_of(model))
     else:
         raise Refused(415, f"Send rows as {JSON} or {ARROW}, and say which in Content-Type.")
+    if rows is None:
+        raise Refused(422, 'Send {"rows": [[...], ...]}, or a list of rows.')
     if 0 in rows.shape:
         raise Refused(422, "There are no rows, or no values of columns that the model knows.")
     return rows, more
 
 
-def names_of(model: ScStream) -> list[str] | None:
-    """Return the names of the columns that a model knows; None if it knows none."""
+def _names_of(model: ScStream) -> Sequence[str] | None:
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
 
 
-def for_model(rows: Any, model: ScStream) -> Any:
+def for_model(rows: Columns, model: ScStream) -> Any:
     """Return the rows of a request as a model takes them.
 
     Those without names are in the order of the model's columns, whose names need not be said
     again; a model that knows no names takes columns in the order in which they came.
     """
-    named = hasattr(model, "feature_names_in_")
-    if isinstance(rows, Columns):
-        return rows if named or not model.n_batches_ else np.column_stack(rows.values)
-    if named and rows.dtype.kind == "f":
-        return Columns(list(rows.T), range(rows.shape[1]), len(rows), rows)
-    return columns_of(rows) if named else rows
+    names, own = _names_of(model), isinstance(rows.labels[0], str)
+    if own and (names or not model.n_batches_):
+        return rows
+    if names is None:
+        return np.column_stack(rows.values) if rows.matrix is None else rows.matrix
+    return replace(rows, labels=names) if len(names) == len(rows.labels) else rows
 
 
 ANSWERS: dict[str, Callable[[ScStream, Any], Any]] = {
@@ -82,27 +77,19 @@ def check_fields(fields: list[str]) -> None:
     """Raise `Refused` for fields that there are not, or that are asked for twice."""
     for i, name in enumerate(fields):
         if name not in ANSWERS:
-            raise Refused(
-                422, shortened(f"Unknown field {name!r}; choose from {', '.join(ANSWERS)}.")
-            )
+            known = ", ".join(ANSWERS)
+            raise Refused(422, shortened(f"Unknown field {name!r}; choose from {known}."))
         if name in fields[:i]:
             raise Refused(422, f"The field {name!r} is asked for twice.")
 
 
-def answer(model: ScStream, rows: Any, fields: list[str]) -> Iterator[dict[str, list[Any]]]:
+def answer(model: ScStream, rows: Columns, fields: list[str]) -> Iterator[dict[str, list[Any]]]:
     """Return what the model says of some rows after the other: a list for each field."""
-    X = for_model(rows, model)
-    for a in range(0, X.shape[0], _ROWS):
-        some = _slice(X, a, a + _ROWS)
-        yield {name: np.asarray(ANSWERS[name](model, some)).tolist() for name in fields}
-
-
-def _slice(X: Any, a: int, b: int) -> Any:
-    if not isinstance(X, Columns) or X.n <= b - a:
-        return X[a:b] if not isinstance(X, Columns) else X
-    matrix = None if X.matrix is None else X.matrix[a:b]
-    values = [column[a:b] for column in X.values]
-    return Columns(values, X.labels, len(values[0]), matrix, X.settled)
+    for a in range(0, rows.n, _ROWS):
+        values = [column[a : a + _ROWS] for column in rows.values]
+        matrix = None if rows.matrix is None else rows.matrix[a : a + _ROWS]
+        X = for_model(replace(rows, values=values, n=len(values[0]), matrix=matrix), model)
+        yield {name: np.asarray(ANSWERS[name](model, X)).tolist() for name in fields}
 
 
 def to_json(found: dict[str, Any]) -> str:

@@ -4,60 +4,44 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from scstream import __version__
 from scstream.service import answers, metrics
 from scstream.service.guard import Guard
-from scstream.service.openapi import description
 from scstream.service.refused import Refused, shortened
 from scstream.service.served import Served
 from scstream.service.settings import Settings
-from scstream.service.stream import EventStream
 from scstream.web import asset
 
 _TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".json": "application/json",
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+    "json": answers.JSON,
 }
-
 _WORKERS = 2  # threads that read rows and predict; more would hold up the others' answers
+_DECODED = 8  # requests whose rows are in memory at once
 _PATHS = ("/predict", "/learn", "/metrics", "/health", "/api/chronicle", "/api/updates")
-
-_Handler = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(served: Served, settings: Settings) -> ASGIApp:
     """Return the service as an ASGI application."""
     service = _Service(served, settings)
-    routes = []  # looked through in this order: what is asked for most comes first
-    if served.has_model:
-        routes.append(Route("/predict", service.predict, methods=["POST"]))
-        if settings.learning:
-            routes.append(Route("/learn", service.learn, methods=["POST"]))
-    routes += [
-        Route("/", service.page("index.html")),
-        Route("/page/{name:str}", service.asset),
-        Route("/docs", service.page("docs.html")),
-        Route("/openapi.json", service.openapi),
-        Route("/health", service.health),
-        Route("/metrics", service.metrics),
-        Route("/api/chronicle", service.chronicle),
-        Route("/api/updates", service.updates),
-    ]
-    handlers = {Refused: _refusal, HTTPException: _no_such_address}
-    app = Starlette(routes=routes, exception_handlers=handlers)
+    app = Starlette(
+        routes=[Route(path, handler, methods=[verb]) for verb, path, handler in service.routes()],
+        exception_handlers={Refused: _refusal, HTTPException: _no_such_address},
+    )
 
     def count(path: str, status: int) -> None:
         served.metrics.requests.labels(path if path in _PATHS else "other", str(status)).inc()
@@ -72,19 +56,33 @@ class _Service:
         self._served = served
         self._settings = settings
         self._learning = asyncio.Lock()
+        self._decoding = asyncio.Semaphore(_DECODED)
         self._pool = ThreadPoolExecutor(_WORKERS, "scstream-predict")
 
-    def page(self, name: str) -> _Handler:
-        """Return what answers with a file of the page."""
-
-        async def handler(request: Request) -> Response:
-            return _file(name)
-
-        return handler
+    def routes(self) -> Iterator[tuple[str, str, Callable[..., Any]]]:
+        """Return verb, path and handler of each address, what is asked for most first."""
+        if self._served.has_model:
+            yield "POST", "/predict", self.predict
+            if self._settings.learning:
+                yield "POST", "/learn", self.learn
+        yield "GET", "/", self.asset
+        yield "GET", "/page/{name:str}", self.asset
+        yield "GET", "/docs", self.asset
+        yield "GET", "/openapi.json", self.openapi
+        yield "GET", "/health", self.health
+        yield "GET", "/metrics", self.metrics
+        yield "GET", "/api/chronicle", self.chronicle
+        yield "GET", "/api/updates", self.updates
 
     async def asset(self, request: Request) -> Response:
-        """Answer with a script or a style of the page."""
-        return _file(request.path_params["name"])
+        """Answer with a file of the page."""
+        pages = {"/": "index.html", "/docs": "docs.html"}
+        name = request.path_params.get("name") or pages[request.url.path]
+        found = asset(name)
+        if found is None:
+            raise Refused(404, "Page not found.")
+        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+        return Response(found, headers={"content-type": kind})
 
     async def health(self, request: Request) -> Response:
         """Say that the service is there."""
@@ -92,7 +90,11 @@ class _Service:
 
     async def openapi(self, request: Request) -> Response:
         """Describe the service."""
-        return _json(description(self._served.has_model, self._settings.learning))
+        found = json.loads(asset("openapi.json") or b"{}")
+        found["info"]["version"] = __version__
+        offered = {path for _, path, _ in self.routes()}
+        found["paths"] = {path: what for path, what in found["paths"].items() if path in offered}
+        return _json(found)
 
     async def metrics(self, request: Request) -> Response:
         """Answer Prometheus."""
@@ -110,16 +112,22 @@ class _Service:
         if feed.n_pages >= self._settings.most_pages:
             raise Refused(503, "Too many pages already follow this stream.")
         last = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        return EventStream(feed.follow(last))
+        events = feed.follow(last)
+        await anext(events)  # from here on it counts
+        return StreamingResponse(
+            events, media_type="text/event-stream", headers={"x-accel-buffering": "no"}
+        )
 
     async def predict(self, request: Request) -> Response:
         """Answer with labels, and what else is asked for."""
         fields = request.query_params.get("fields", "label").split(",")
         answers.check_fields(fields)
-        job = self._predict(request, await request.body(), fields)
-        response: Response | None = None
-        while response is None:  # others' requests come in between
-            response = await self._work(next, job)
+        body = await request.body()
+        async with self._decoding:
+            job = self._predict(request, body, fields)
+            response: Response | None = None
+            while response is None:  # others' requests come in between
+                response = await self._work(next, job)
         return response
 
     def _predict(
@@ -140,14 +148,15 @@ class _Service:
 
     async def learn(self, request: Request) -> Response:
         """Learn a batch, and answer with its labels."""
-        rows, more = await self._work(self._rows, request, await request.body())
+        body = await request.body()
         async with self._learning:
+            rows, more = await self._work(self._rows, request, body)
             found = await asyncio.to_thread(_taken, self._served.learn, rows, more.get("time"))
         return Response(await self._work(answers.to_json, found), media_type=answers.JSON)
 
     def _rows(self, request: Request, body: bytes) -> tuple[Any, dict[str, Any]]:
         kind = request.headers.get("content-type", "")
-        return answers.read_rows(body, kind, self._settings, answers.names_of(self._served.model))
+        return answers.read_rows(body, kind, self._settings, self._served.model)
 
     async def _work(self, act: Callable[..., Any], *args: Any) -> Any:
         """Act on what was sent in another thread."""
@@ -171,19 +180,10 @@ async def _refusal(request: Request, refused: Exception) -> Response:
 
 async def _no_such_address(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _json(
-        {"error": f"{error.detail}; /openapi.json lists what there is."}, error.status_code
-    )
+    reason = f"{error.detail}; /openapi.json lists what there is."
+    return _json({"error": reason}, error.status_code)
 
 
 def _json(found: Any, status: int = 200) -> Response:
     text = json.dumps(found, separators=(",", ":"))
     return Response(text, status, media_type=answers.JSON)
-
-
-def _file(name: str) -> Response:
-    found = asset(name)
-    if found is None:
-        raise Refused(404, "Page not found.")
-    kind = _TYPES.get("." + name.rpartition(".")[2], "application/octet-stream")
-    return Response(found, headers={"content-type": kind})

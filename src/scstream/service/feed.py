@@ -90,18 +90,19 @@ class Feed:
             return f"{self._epoch}-{self._next}", PageData.of(self.chronicle)
 
     async def follow(self, name: str, every: float = 15.0) -> AsyncGenerator[str]:
-        """Return server-sent events after the one of a name, until the service ends.
+        """Return nothing, and then server-sent events after the one of a name, until the end.
 
-        When nothing comes for this many seconds, a comment shows that the service is still alive.
+        The page counts from the first on. When nothing comes for so many seconds, a comment shows
+        that the service is still alive.
         """
         epoch, position = self._position(name)
-        loop, fresh = asyncio.get_running_loop(), asyncio.Event()
-        page = (loop, fresh)
+        page = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
             self._pages.add(page)
         try:
+            yield ""
             while True:
-                fresh.clear()
+                page[1].clear()
                 ended = self._ended
                 text, epoch, position = self._since(epoch, position)
                 if text:
@@ -111,7 +112,7 @@ class Feed:
                     return
                 try:
                     async with asyncio.timeout(every):
-                        await fresh.wait()
+                        await page[1].wait()
                 except TimeoutError:
                     yield ": still here\n\n"
         finally:

@@ -145,6 +145,8 @@ class _Body:
 
     def __init__(self, settings: Settings, headers: Headers, receive: Receive) -> None:
         self._most = settings.most_bytes
+        if "transfer-encoding" in headers:  # each byte could be a chunk of its own
+            raise Refused(411, "Send the body whole, with its Content-Length.")
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit() and len(length) < 20):
             raise Refused(400, "The header Content-Length is not a number.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -27,8 +27,8 @@ _KINDS = "Values must be numbers, words or null."
 
 def read_json(
     body: bytes, settings: Settings, known: Sequence[str] | None
-) -> tuple[Any, dict[str, Any]]:
-    """Return the rows of a body, an array or columns with names, and what else it says.
+) -> tuple[Columns | None, dict[str, Any]]:
+    """Return the rows of a body, and what else it says.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def read_json(
     """
     try:
         text = _Text(body.decode("utf-8-sig"))
-        rows: Any = None
+        table = _Table(settings, known)
         more: dict[str, Any] = {}
         if text.next == "[":
-            rows = _rows(text, settings, known)
+            table.read(text)
         elif text.next == "{":
             for name in _fields(text):
                 if name == "rows" and text.next == "[":
-                    rows = _rows(text, settings, known)
+                    table.read(text)
                 else:
                     more[name] = text.value()
         else:
@@ -55,9 +55,7 @@ def read_json(
             raise ValueError("more than one value")
     except (ValueError, RecursionError):
         raise Refused(400, "The body is not JSON, or a row of it is too long.") from None
-    if rows is None:
-        raise Refused(422, 'Send {"rows": [[...], ...]}, or a list of rows.')
-    return rows, more
+    return table.columns(), more
 
 
 class _Text:
@@ -73,13 +71,14 @@ class _Text:
     def next(self) -> str:
         """The next character that is not blank; nothing at the end."""
         mark = self._piece[self._at : self._at + 1]
-        if mark and mark not in " \t\n\r":
-            return mark
-        self._at = _BLANK.match(self._piece, self._at).end()  # type: ignore[union-attr]
-        while self._at == len(self._piece) and self._piece:
-            self._move()
-            self._at = _BLANK.match(self._piece).end()  # type: ignore[union-attr]
-        return self._piece[self._at : self._at + 1]
+        while not mark or mark in " \t\n\r":
+            self._at = _BLANK.match(self._piece, self._at).end()  # type: ignore[union-attr]
+            mark = self._piece[self._at : self._at + 1]
+            if not mark:
+                self._move()
+                if not self._piece:
+                    return ""
+        return mark
 
     def take(self, marks: str) -> str:
         """Pass over the next character, which must be one of some."""
@@ -89,14 +88,11 @@ class _Text:
         self._at += 1
         return mark
 
-    def value(self) -> Any:
-        """Return the next value, which may be of any kind."""
+    def value(self, *, ends: bool = False) -> Any:
+        """Return the next value; one that `ends` with a mark shows if its end is missing."""
         _ = self.next
-        self._move()
-        return self.list_or_object()
-
-    def list_or_object(self) -> Any:
-        """Return the next value: one that shows if its end is missing."""
+        if not ends:
+            self._move()
         try:
             found, self._at = self._decode(self._piece, self._at)
         except ValueError:
@@ -136,107 +132,83 @@ def _fields(text: _Text) -> Iterator[str]:
         mark = text.take(",}")
 
 
-def _rows(text: _Text, settings: Settings, known: Sequence[str] | None) -> Any:
-    """Return a list of rows as an array, or as columns if they have names."""
-    table: _Lists | _Objects | None = None
-    n = 0
-    for lot in _lots(text):
-        n += len(lot)
-        if table is None:
-            table = _Lists(settings) if isinstance(lot[0], list) else _Objects(settings, known)
-        if not set(map(type, lot)) <= {table.kind}:
-            raise Refused(422, _ROWS)
-        check_size(n, 0, settings)
-        table.add(lot, n)
-    return np.empty((0, 0)) if table is None else table.whole(n)
-
-
-def _lots(text: _Text) -> Iterator[list[Any]]:
-    text.take("[")
-    lot: list[Any] = []
-    size = 0
-    mark = "," if text.next != "]" else text.take("]")
-    while mark == ",":
-        if text.next in ("", "]"):
-            raise ValueError("a row is missing")
-        if text.next not in "[{":
-            raise Refused(422, _ROWS)
-        row = text.list_or_object()
-        lot.append(row)
-        size += len(row)
-        mark = text.take(",]")
-        if size > _LOT_VALUES or len(lot) == _LOT_ROWS or mark == "]":
-            yield lot
-            lot, size = [], 0
-
-
-class _Lists:
-    """Rows of values without names."""
-
-    kind = list
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._width: int | None = None
-        self._parts: list[NDArray[Any]] = []
-
-    def add(self, rows: list[list[Any]], n: int) -> None:
-        """Add a lot of rows, with which there are n."""
-        widths = set(map(len, rows)) | {len(rows[0]) if self._width is None else self._width}
-        self._width = widths.pop()
-        if widths:
-            raise Refused(422, "All rows must have the same number of values.")
-        check_size(n, self._width, self._settings)
-        if set(map(type, chain.from_iterable(rows))) <= _NUMBERS:
-            self._parts.append(_numbers(rows))
-            return
-        part = np.empty((len(rows), self._width), dtype=object)
-        for j, values in enumerate(zip(*rows, strict=True)):
-            part[:, j] = _column(values, self._settings)
-        self._parts.append(part)
-
-    def whole(self, n: int) -> NDArray[Any]:
-        """Return the rows: numbers, or objects where some are words."""
-        return np.concatenate(self._parts)
-
-
-class _Objects:
-    """Rows that name their values; what a row does not name is missing."""
-
-    kind = dict
+class _Table:
+    """Rows as columns, by their names or by their numbers; what a row does not name is missing."""
 
     def __init__(self, settings: Settings, known: Sequence[str] | None) -> None:
         self._settings = settings
         self._known = None if known is None else frozenset(known)
-        self._parts: dict[str, list[tuple[int, NDArray[Any]]]] = {}
+        self._kind: type | None = None
+        self._n = 0
+        self._parts: dict[Any, list[tuple[int, NDArray[Any]]]] = {}
 
-    def add(self, rows: list[dict[str, Any]], n: int) -> None:
-        """Add a lot of rows, with which there are n."""
+    def read(self, text: _Text) -> None:
+        """Read a list of rows, a lot at a time."""
+        text.take("[")
+        lot: list[Any] = []
+        size = 0
+        mark = "," if text.next != "]" else text.take("]")
+        while mark == ",":
+            if text.next in ("", "]"):
+                raise ValueError("a row is missing")
+            if text.next not in "[{":
+                raise Refused(422, _ROWS)
+            lot.append(text.value(ends=True))
+            size += len(lot[-1])
+            mark = text.take(",]")
+            if size > _LOT_VALUES or len(lot) == _LOT_ROWS or mark == "]":
+                self._add(lot)
+                lot, size = [], 0
+        self._kind = self._kind or list
+
+    def _add(self, rows: list[Any]) -> None:
+        kinds = {*map(type, rows), self._kind or type(rows[0])}
+        self._kind = kinds.pop()
+        if kinds:
+            raise Refused(422, _ROWS)
+        found = self._by_number(rows) if self._kind is list else self._by_name(rows)
+        for name, values in found.items():
+            column = values if isinstance(values, np.ndarray) else _column(values, self._settings)
+            self._parts[name].append((self._n, column))
+        self._n += len(rows)
+
+    def _by_number(self, rows: list[list[Any]]) -> Mapping[int, Any]:
+        widths = {*map(len, rows), len(self._parts) if self._n else len(rows[0])}
+        if len(widths) > 1:
+            raise Refused(422, "All rows must have the same number of values.")
+        self._expect(range(widths.pop()), len(rows))
+        plain = set(map(type, chain.from_iterable(rows))) <= _NUMBERS
+        return dict(enumerate(_numbers(rows).T if plain else zip(*rows, strict=True)))
+
+    def _by_name(self, rows: list[dict[str, Any]]) -> Mapping[str, Any]:
+        known = self._known
         names = dict.fromkeys(
-            name for row in rows for name in row if self._known is None or name in self._known
+            name for row in rows for name in row if known is None or name in known
         )
         check_names(list(names))
+        self._expect(names, len(rows))
+        return {name: [row.get(name) for row in rows] for name in names}
+
+    def _expect(self, names: Sequence[int] | Mapping[str, Any], n: int) -> None:
+        """Make place for values of some names in n more rows, unless they are too many."""
         for name in names:
             self._parts.setdefault(name, [])
-        check_size(n, len(self._parts), self._settings)
-        start = n - len(rows)
-        for name in names:
-            column = _column([row.get(name) for row in rows], self._settings)
-            self._parts[name].append((start, column))
+        check_size(self._n + n, len(self._parts), self._settings)
 
-    def whole(self, n: int) -> Columns:
-        """Return the columns."""
-        columns = [self._joined(parts, n) for parts in self._parts.values()]
+    def columns(self) -> Columns | None:
+        """Return all rows; None if none were read."""
+        if self._kind is None:
+            return None
+        columns = [self._joined(parts) for parts in self._parts.values()]
         names = list(self._parts)
         if columns and all(column.dtype.kind == "f" for column in columns):
             table = np.column_stack(columns)
-            return Columns(list(table.T), names, n, table)
-        return Columns(columns, names, n)
+            return Columns(list(table.T), names, self._n, table)
+        return Columns(columns, names, self._n)
 
-    @staticmethod
-    def _joined(parts: list[tuple[int, NDArray[Any]]], n: int) -> NDArray[Any]:
+    def _joined(self, parts: list[tuple[int, NDArray[Any]]]) -> NDArray[Any]:
         words = any(column.dtype.kind == "O" for _, column in parts)
-        out = np.full(n, None if words else np.nan, dtype=object if words else float)
+        out = np.full(self._n, None if words else np.nan, dtype=object if words else float)
         for start, column in parts:
             out[start : start + len(column)] = column
         return out

@@ -1,19 +1,27 @@
-"""A server in a thread of its own, which ends on request."""
+"""A server in a thread of its own, whose connections cannot hold it up.
+
+uvicorn has no limit for the time until a request's head is there, and its limit on connections
+turns everyone away once silent ones have reached it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
+from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from scstream.service.connections import Connections
 from scstream.service.settings import Settings
 
 _START = 10.0  # seconds a server may take to begin
 _END = 5.0  # seconds open requests may take when it ends
+_PIECE = 4096  # bytes that are read at once, before others have their turn
+_HEAD = 2**14  # bytes of a request's head
 
 
 class Server:
@@ -34,16 +42,17 @@ class Server:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._socket = _listen(settings.host, settings.port)
         self.port: int = self._socket.getsockname()[1]
-        connections = Connections(app, settings)
+        connections = _Connections(app, settings)
         config = uvicorn.Config(
             connections,
             http=connections.protocol(),
+            h11_max_incomplete_event_size=_HEAD,
             limit_concurrency=2 * settings.most_connections,
             proxy_headers=False,
             ws="none",
             lifespan="off",
             log_config=None,
-            log_level="error",  # else each malformed request is a line, as many as a client likes
+            log_level="critical",  # else malformed requests fill the log; the guard notes errors
             access_log=False,
             server_header=False,
             timeout_keep_alive=int(settings.patience),
@@ -67,6 +76,68 @@ class Server:
         self._server.should_exit = True
         self._thread.join(_END + 5.0)
         self._socket.close()
+
+
+class _Connections:
+    """An application that knows which connections are silent: they have sent no whole request.
+
+    Each of them is closed in time, and the oldest once there are too many connections.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+        self._open: dict[Any, asyncio.Transport] = {}  # by the client's address
+        self._silent: dict[Any, asyncio.TimerHandle] = {}  # oldest first
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = tuple(scope["client"] or ())
+        self._heard(client)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._wait(client)
+
+    def _wait(self, client: Any) -> None:
+        if client in self._open:
+            self._heard(client)
+            later = asyncio.get_running_loop().call_later
+            self._silent[client] = later(self._settings.patience, self._close, client)
+            if len(self._open) > self._settings.most_connections:
+                self._close(next(iter(self._silent)))
+
+    def _heard(self, client: Any) -> None:
+        if client in self._silent:
+            self._silent.pop(client).cancel()
+
+    def _close(self, client: Any) -> None:
+        self._heard(client)
+        self._open[client].close()
+
+    def protocol(self) -> type[asyncio.Protocol]:
+        """Return uvicorn's protocol, which here reports connections and reads small pieces."""
+        connections = self
+
+        class Reported(H11Protocol, asyncio.BufferedProtocol):  # type: ignore[misc]
+            def connection_made(self, transport: Any) -> None:
+                super().connection_made(transport)
+                self._piece = bytearray(_PIECE)
+                self._client = transport.get_extra_info("peername")[:2]
+                connections._open[self._client] = transport
+                connections._wait(self._client)
+
+            def get_buffer(self, sizehint: int) -> bytearray:
+                return self._piece
+
+            def buffer_updated(self, nbytes: int) -> None:
+                self.data_received(bytes(self._piece[:nbytes]))
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                connections._heard(self._client)
+                connections._open.pop(self._client, None)
+                super().connection_lost(exc)
+
+        return Reported
 
 
 def _listen(host: str, port: int) -> socket.socket:
