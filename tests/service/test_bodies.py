@@ -127,7 +127,13 @@ def test_an_answer_of_many_rows_is_that_of_the_model(start, named):
 async def longest_wait(app, path, body):
     """Return the seconds of processor time that others wait beside a request, at most."""
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
-    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "query_string": b"",
+        "headers": headers,
+    }
     said = []
 
     async def receive():
