@@ -118,7 +118,7 @@ class _Connections:
         """Return uvicorn's protocol, which here reports connections and reads small pieces."""
         connections = self
 
-        class Reported(H11Protocol, asyncio.BufferedProtocol):  # type: ignore[misc]
+        class Reported(H11Protocol, asyncio.BufferedProtocol):
             def connection_made(self, transport: Any) -> None:
                 super().connection_made(transport)
                 self._piece = bytearray(_PIECE)
