@@ -24,7 +24,7 @@ def follow(n_batches=6, n_features=3, chronicle=None, **options):
         n_batches, 80, n_clusters=4, n_features=n_features, births=0.5, random_state=3
     )
     for batch in stream:
-        scores = -model.score_samples(batch.X) if model.n_batches_ else None
+        scores = model.score_samples(batch.X) if model.n_batches_ else None
         text += chronicle.text(chronicle.observe(model.partial_fit(batch.X), scores))
     return chronicle, text, model
 
@@ -108,9 +108,9 @@ def test_scores_are_summed_up(followed):
     rows = np.array(list(quantiles.values()))
     assert np.isnan(rows[:, 0]).all()
     assert (np.diff(rows[:, 1:], axis=0) >= 0).all()
-    assert chronicle.totals.highest_score == rows[-1, 1:].max()
+    assert chronicle.totals.lowest_score == rows[0, 1:].min()
     score = Score.of([1.0, 2.0, 9.0, np.nan, np.inf])
-    assert (score.mean, score.quantiles[2], score.quantiles[-1]) == (4.0, 2.0, 9.0)
+    assert (score.mean, score.quantiles[0], score.quantiles[3]) == (4.0, 1.0, 2.0)
     assert Score.of([np.nan]) is None
 
 
@@ -284,7 +284,7 @@ def test_batches_that_are_only_counted_are_part_of_the_next_moment():
     shown = []
     for b, batch in enumerate(gaussian_stream(n_batches=60, n_clusters=3, random_state=2)):
         model.partial_fit(batch.X)
-        scores = -model.score_samples(batch.X)
+        scores = model.score_samples(batch.X)
         whole.observe(model, scores)
         if b and b % 3:
             chronicle.count(Learned.of(model, scores).outline())

@@ -53,7 +53,7 @@ def chronicle():
     for batch in range(5):
         here = means[: 3 + (batch > 2)] + batch
         X = here.repeat(40, axis=0) + rng.standard_normal((40 * len(here), 3))
-        scores = -model.score_samples(X) if model.n_batches_ else None
+        scores = model.score_samples(X) if model.n_batches_ else None
         chronicle.observe(model.partial_fit(X), scores)
     return chronicle
 

@@ -46,7 +46,7 @@ def draw_stream() -> None:
     )
     view = None
     for number, batch in enumerate(stream):
-        scores = -model.score_samples(batch.X) if model.n_batches_ else None
+        scores = model.score_samples(batch.X) if model.n_batches_ else None
         chronicle.observe(model.partial_fit(batch.X), scores)
         view = Projection.from_model(model) if view is None else view
         if number in axes:

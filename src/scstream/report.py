@@ -52,8 +52,9 @@ def render_report(chronicle: Chronicle, *, title: str = "A stream") -> str:
     """Return the page about a run as text."""
     if not len(chronicle):
         raise ValueError("the chronicle holds no batch yet: there is nothing to report")
-    tables = "\n".join((_summary(chronicle), _clusters(chronicle), _events(chronicle)))
-    return standalone(PageData.of(chronicle), title=title, mark=_MARK, tables=tables)
+    parts = [_summary(chronicle), _clusters(chronicle)]
+    parts += [_events(chronicle)] * (chronicle.totals.n_batches > 1)
+    return standalone(PageData.of(chronicle), title=title, mark=_MARK, tables="\n".join(parts))
 
 
 def _summary(chronicle: Chronicle) -> str:
@@ -66,12 +67,14 @@ def _summary(chronicle: Chronicle) -> str:
          f"{totals.most_clusters} before"),
         ("Events", ", ".join(counted(n, kind) for kind, n in sorted(totals.events.items()))),
     ]  # fmt: skip
-    if totals.highest_score is not None and totals.highest_at is not None:
-        at = _when(chronicle, totals.highest_at)
-        rows.append(("Highest anomaly score", f"{in_number(totals.highest_score)} at {at}"))
+    if totals.n_batches == 1:
+        rows = [rows[0], ("Clusters", str(last.n_clusters))]
+    if totals.lowest_score is not None and totals.lowest_at is not None:
+        at = f" at {_when(chronicle, totals.lowest_at)}" * (totals.n_batches > 1)
+        rows.append(("Lowest score", in_number(totals.lowest_score) + at))
     if len(chronicle) < totals.n_batches:
         rows.append(("Batches on this page", f"{len(chronicle):,}, evenly spread over the run"))
-    return _table("Summary", ["", ""], rows)
+    return _table("Summary", [], rows)
 
 
 def _clusters(chronicle: Chronicle) -> str:
@@ -90,14 +93,15 @@ def _clusters(chronicle: Chronicle) -> str:
         timed = [_when(chronicle, float(last.born[i])), "" if np.isnan(speed) else pace]
         rows.append((
             str(last.ids[i]), f"{last.weights[i]:.1%}", f"{last.counts[i]:,.0f}",
-            *timed[: len(times)],
+            *timed[: len(times)], *last.says[i : i + 1],
             *(in_number(x, 4) for x in means),
             *(in_shares(last.words[i].get(word, {})) for word in words),
         ))  # fmt: skip
-    head = ["cluster", "share", "weighted rows", *times, *columns, *words]
+    said = ["what is different"] * bool(last.says)
+    head = ["cluster", "share", "weighted rows", *times, *said, *columns, *words]
     left = (len(order) - len(rows), "clusters, the lightest")
     more = (len(chronicle.columns) - len(columns), "columns")
-    return _table("Clusters at the end", head, rows, left, more)
+    return _table("Clusters", head, rows, left, more)
 
 
 def _events(chronicle: Chronicle) -> str:
@@ -131,9 +135,9 @@ def _table(
     heading: str, head: Sequence[str], rows: Iterable[Sequence[str]], *left: tuple[int, str]
 ) -> str:
     """Return a table with a heading, and how many things it leaves out."""
-    lines = [f"<th>{'</th><th>'.join(map(html.escape, head))}</th>"]
+    lines = [f"<th>{'</th><th>'.join(map(html.escape, head))}</th>"] * bool(head)
     lines += [f"<td>{'</td><td>'.join(map(html.escape, row))}</td>" for row in rows]
-    body = "".join(f"<tr>{line}</tr>" for line in lines) if len(lines) > 1 else ""
+    body = "".join(f"<tr>{line}</tr>" for line in lines) if len(lines) > len(head[:1]) else ""
     table = f"<table>{body}</table>" if body else "<p>None.</p>"
     notes = "".join(f"<p>{n:,} {what} are not listed.</p>" for n, what in left if n > 0)
     return f"<h2>{heading}</h2>{table}{notes}"

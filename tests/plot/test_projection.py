@@ -49,9 +49,9 @@ def test_names_of_a_data_frame_are_used(blobs):
     "saved",
     [
         {},
-        {"center": [0.0], "axes": [[1.0]], "labels": ["a", "b"]},
-        {"center": [0.0], "axes": [[1.0, 0.0]], "labels": ["a"]},
-        {"center": ["x"], "axes": [[1.0, 0.0]], "labels": ["a", "b"]},
+        {"center": [0.0], "axes": [[1.0]], "labels": ["a", "b"], "unit": [None]},
+        {"center": [0.0], "axes": [[1.0, 0.0]], "labels": ["a"], "unit": [None]},
+        {"center": ["x"], "axes": [[1.0, 0.0]], "labels": ["a", "b"], "unit": [None]},
     ],
 )
 def test_what_is_no_projection_is_refused(saved):

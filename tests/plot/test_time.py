@@ -50,22 +50,22 @@ def test_small_clusters_flow_together(ax):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["all others"]
 
 
-def test_scores_have_bands_a_middle_and_a_top(ax):
+def test_scores_have_bands_a_middle_and_the_lowest(ax):
     base = np.arange(4.0)
-    shift = {0.05: -2, 0.25: -1, 0.5: 0, 0.75: 1, 0.95: 2, 1.0: 5}
+    shift = {0.05: -2, 0.25: -1, 0.5: 0, 0.75: 1, 0.95: 2, 0.0: -5}
     plot_scores(range(4), {share: base + by for share, by in shift.items()}, ax=ax)
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert sorted(names) == [
         "50 % of the rows",
         "90 % of the rows",
         "half of the rows",
-        "the highest",
+        "the lowest",
     ]
     outer, inner = (band.get_paths()[0].vertices for band in ax.collections)
     assert (np.ptp(outer[outer[:, 0] == 0, 1]), np.ptp(inner[inner[:, 0] == 0, 1])) == (4.0, 2.0)
-    middle, top = ax.lines
+    bottom, middle = ax.lines
     np.testing.assert_array_equal(middle.get_ydata(), base)
-    np.testing.assert_array_equal(top.get_ydata(), base + 5)
+    np.testing.assert_array_equal(bottom.get_ydata(), base - 5)
 
 
 def test_few_colors_are_told_apart_and_the_rest_is_grey():

@@ -109,12 +109,12 @@ def test_batches_that_come_too_fast_are_shown_together(start):
     live = start(Served(model, pause=1.0))
     name = ask(live, "/api/chronicle").json["next"]
     stream = batches(40)
-    births, highest = 0, -np.inf
+    births, lowest = 0, np.inf
     for X in stream:
-        scores = -model.score_samples(X) if model.n_batches_ else None
+        scores = model.score_samples(X) if model.n_batches_ else None
         live.observe(model.partial_fit(X), scores, X)
         births += len(model.history_[-1].births)
-        highest = max(highest, -np.inf if scores is None else scores.max())
+        lowest = min(lowest, np.inf if scores is None else scores.min())
     figures = ask(live, "/metrics").body.decode()
     assert "scstream_rows_total 8000.0" in figures
     assert "scstream_batches_total 40.0" in figures
@@ -126,9 +126,8 @@ def test_batches_that_come_too_fast_are_shown_together(start):
     assert sum(moment["n_points"] for moment in seen) == 8000
     told = [event for moment in seen for event in moment.get("events", ())]
     assert sum(event["kind"] == "birth" for event in told) == births
-    assert max(moment["score"][-1] for moment in seen if "score" in moment) == pytest.approx(
-        highest, rel=1e-6
-    )
+    least = min(moment["score"][1] for moment in seen if "score" in moment)
+    assert least == pytest.approx(lowest, rel=1e-6)
     assert seen[-1]["ids"] == [cluster.id for cluster in model.clusters_]
     whole = ask(live, "/api/chronicle").json
     assert (whole["totals"]["n_batches"], whole["totals"]["n_points"]) == (40, 8000)

@@ -41,7 +41,7 @@ def run():
     live = Live(Served(model, pause=0.0), Settings())
 
     def learn(X):
-        scores = -model.score_samples(X) if model.n_batches_ else None
+        scores = model.score_samples(X) if model.n_batches_ else None
         live.observe(model.partial_fit(X), scores, X)
 
     yield model, live, learn

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def shown():
         X[0] += 40.0 * (b == 4)  # a row that nobody expects
         words = np.array(["idle", "busy", "alarm"], dtype=object)[z]
         table = Columns([words, X[:, 0], X[:, 1]], ["mode", "speed", "heat"], 200)
-        scores = -model.score_samples(table) if model.n_batches_ else None
+        scores = model.score_samples(table) if model.n_batches_ else None
         live.observe(model.partial_fit(table), scores, table)
     yield model, live
     live.close()
@@ -42,7 +44,10 @@ def test_a_cluster_says_what_makes_it_different(tab, shown):
     detail = page.text("#detail")
     for word in ("What makes it different", "Share over time", "mode", "Recent rows"):
         assert word in detail
-    assert "over all" in page.text("#detail .says")
+    assert "mode mostly" in page.text("#detail .says")
+    page.page.locator("#search").fill("ALARM")  # and the list says it, too
+    page.wait("document.querySelectorAll('#cluster-list li').length === 1")
+    assert "mode mostly alarm" in page.text("#cluster-list .says")
 
 
 def test_rows_stand_under_the_names_of_their_columns(tab, shown):
@@ -144,26 +149,26 @@ def test_a_replay_runs_from_the_beginning_to_the_end(tab, shown):
     assert page.text("#time") == "0"
 
 
-def test_living_clusters_have_colours_of_their_own(tab, run):
-    """Up to twelve: also those whose numbers are twelve apart."""
+def test_neighbours_have_colours_of_their_own(tab, run):
+    """On the map, in the list and in the river; of up to twenty-four clusters all."""
     _, live, learn = run
-    rng = np.random.default_rng(1)
-    learn(rng.normal(size=(300, 2)) + 30.0 * rng.integers(3, size=(300, 1)))
+    learn(np.random.default_rng(1).normal(size=(300, 2)))
     page = tab().open_run(live.link)
-    found = page.page.evaluate(
-        """() => { const m = scstream.store.current; const ids = [3, 15, 27, 4, 16, 5];
-        const k = m.ids.length, many = (v) => Array(ids.length).fill(v);
-        scstream.store.add({...m, batch: m.batch + 1, ids, weights: many(1 / 6), counts: many(9),
-          born: many(0), means: undefined, deviations: undefined, speeds: undefined,
-          groups: undefined, words: undefined, places: many([0, 0]), spreads: many([1, 0, 1])});
-        return k; }"""
-    )
-    assert found >= 3
-    page.wait("document.querySelectorAll('#cluster-list li').length === 6")
-    colors = page.page.evaluate(
-        "[...document.querySelectorAll('#cluster-list .swatch')].map((e) => e.style.background)"
-    )
-    assert len(set(colors)) == 6
+    for k, different in ((20, 20), (60, 24)):
+        page.page.evaluate(
+            """(k) => { const batch = scstream.store.current.batch + 1;
+            const ids = [...Array(k).keys()].map((i) => 2 * k + 7 * i);
+            scstream.store.add({batch, time: batch, n_points: 9, ids, counts: ids, born: ids,
+              weights: ids.map((i) => 1 / i), places: ids.map((i) => [i % 11, i % 13]),
+              spreads: ids.map(() => [1, 0, 1])}); }""",
+            k,
+        )
+        page.wait(f"document.querySelectorAll('#cluster-list li').length === {k}")
+        colors = page.page.locator("#cluster-list .swatch").evaluate_all(
+            "all => all.map((e) => e.style.background)"
+        )
+        assert len(set(colors)) == different
+        assert all(one != other for one, other in pairwise(colors))
 
 
 def test_the_page_can_be_used_by_keyboard(tab, shown):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ pytest.importorskip("prometheus_client")
 
 from scstream import ScStream
 from scstream.chronicle import Chronicle
+from scstream.families.columns import Columns
 from scstream.report import write_report
 from scstream.service.live import Live
 from scstream.service.served import Served
@@ -165,9 +168,47 @@ def test_the_report_can_be_read_without_script(tab, tmp_path):
     path = tmp_path / "report.html"
     write_report(chronicle, path, title="A run")
     page = tab(java_script_enabled=False).open(path.as_uri())
-    assert page.page.locator(".still svg").count() >= 2
-    assert page.page.locator(".still table").first.is_visible()
+    assert page.page.locator(".tables table").first.is_visible()
+    assert "what is different" in page.text(".tables")
     assert not page.page.locator(".page").is_visible()
+
+
+def test_a_table_of_one_batch_shows_no_stream(tab, tmp_path):
+    """Its log columns have marks at powers of ten, and its clusters can be saved."""
+    rng = np.random.default_rng(0)
+    z = np.arange(600) % 3
+    pay, wait = np.exp(
+        np.array([[1.0, 5.0, 9.0], [2.0, -4.0, 6.0]])[:, z] + rng.normal(size=600) / 2
+    )
+    kind = np.array(["day", "=night", "late, very"], dtype=object)[z]
+    table = Columns([pay, wait, kind], ["pay", "wait", "kind"], 600)
+    model, chronicle = ScStream("auto", random_state=0).fit(table), Chronicle()
+    chronicle.observe(model, model.score_samples(table), table)
+    path = tmp_path / "report.html"
+    write_report(chronicle, path, title="A table")
+    page = tab(width=390).open_run(path.as_uri())
+    for name in ("replay", "river", "count", "scores", "event-list", "batches", "rate"):
+        assert not page.page.locator(f"#{name}").is_visible()
+    page.click("#cluster-list button")
+    assert "Share over time" not in page.text("#detail")
+    marks = page.page.evaluate(
+        """() => { const {k, left} = scstream.map.scale();
+        return scstream.store.plane.marks(0, -left / k, (300 - left) / k).map((m) => m.text); }"""
+    )
+    assert (
+        {"1", "10", "100", "1k", "10k"}
+        <= set(marks)
+        <= {"0.1", "1", "10", "100", "1k", "10k", "100k"}
+    )
+    with page.page.expect_download() as saved:
+        page.click("#csv")
+    rows = list(csv.DictReader(Path(saved.value.path()).read_text("utf-8-sig").splitlines()))
+    assert {int(row["cluster"]) for row in rows} == {cluster.id for cluster in model.clusters_}
+    assert sum(float(row["share"]) for row in rows) == pytest.approx(1.0, abs=0.01)
+    assert {row["kind"][:3] for row in rows} == {"day", "'=n", "lat"}
+    assert all(row["different"] in page.text("#cluster-list") for row in rows)
+    assert "born" not in rows[0]
+    assert page.complaints == []
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])

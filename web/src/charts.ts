@@ -61,7 +61,7 @@ export class Chart {
   draw(): void {
     this.mark = markOf(this.store);
     const lines = (this.now = this.lines(this.store));
-    this.element.closest("section")!.hidden = lines === null;
+    this.element.closest("section")!.hidden = lines === null || lines.data[0]!.length < 2;
     if (!lines?.data[0]?.length || this.element.clientWidth === 0) return; // drawn as soon as there is something
     const shape = lines.series.map((s) => `${s.label}${s.stroke}${s.fill}`).join();
     if (this.plot && shape === this.shape) {
@@ -123,11 +123,11 @@ export class Chart {
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6, show: !lines.pick as false }, sync: { key: "scstream", setSeries: false } },
       scales: {
         x: { time: format.datesShown() },
-        y: { range: (_u, min, max) => [low ?? min, high ?? (max > min ? max * 1.08 : min + 1)] },
+        y: { range: (_u, min, max) => [low ?? min - 0.06 * (max - min || 1), high ?? max + 0.08 * (max - (low ?? min) || 1)] },
       },
       axes: [
-        { ...axis, space: 110, size: 30, values: (_u, marks) => format.times(marks) },
-        { ...axis, size: 46, grid: { ...grid, show: high !== 1 }, values: (_u, marks) => marks.map((v) => (high === 1 ? `${Math.round(100 * v)} %` : format.number(v))) },
+        { ...axis, space: 88, size: 30, values: (_u, marks) => format.times(marks) },
+        { ...axis, size: 46, incrs: low === 0 && high === null ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] : undefined, grid: { ...grid, show: high !== 1 }, values: (_u, marks) => marks.map((v) => (high === 1 ? `${Math.round(100 * v)} %` : format.number(v))) },
       ],
       series: [{}, ...lines.series],
       bands: lines.bands,
@@ -218,9 +218,9 @@ export function unusual(store: Store): Lines | null {
   const accent = styleOf("--accent");
   const plain = { points: { show: false } };
   return {
-    data: [moments.map((m) => m.time), quantile(5), quantile(4), quantile(2), quantile(0)],
+    data: [moments.map((m) => m.time), quantile(0), quantile(5), quantile(3), quantile(1)],
     series: [
-      { label: "most", stroke: styleOf("--alarm"), width: 1.5, ...plain },
+      { label: "lowest", stroke: styleOf("--alarm"), width: 1.5, ...plain },
       { label: "95 %", stroke: faded(accent, 0.6), width: 1, ...plain },
       { label: "half", stroke: accent, width: 2, ...plain },
       { label: "5 %", stroke: faded(accent, 0.6), width: 1, ...plain },
@@ -228,7 +228,7 @@ export function unusual(store: Store): Lines | null {
     bands: [{ series: [2, 4], fill: faded(accent, 0.15) }],
     tell: (at) => {
       const score = moments[at]!.score!;
-      return [`most unusual ${format.number(score[6])}`, `median ${format.number(score[3])}`];
+      return [`lowest ${format.number(score[1])}`, `median ${format.number(score[4])}`];
     },
   };
 }

@@ -39,12 +39,20 @@ export interface Moment {
   spreads?: [number, number, number][];
   speeds?: (number | null)[];
   groups?: number[];
-  score?: number[]; // the mean, then the quantiles .05, .25, .5, .75, .95 and 1
+  score?: number[]; // the mean, then the quantiles 0, .05, .25, .5, .75 and .95
   rows?: SampledRows;
   unusual?: KeptRow[];
   examples?: KeptRow[];
   events?: ClusterEvent[];
   words?: Record<string, Record<string, number>>[]; // likely categories, by column
+  says?: string[]; // what makes each cluster different
+}
+
+export interface Projection {
+  center: number[];
+  axes: number[][]; // what a unit of each column adds to the two coordinates
+  labels: [string, string];
+  unit: (number | null)[]; // of columns that are drawn as arcsinh(x / unit)
 }
 
 export interface Chronicle {
@@ -53,7 +61,7 @@ export interface Chronicle {
   columns: string[]; // of the means
   fields: string[]; // of rows that are kept whole
   dates?: boolean; // whether times are seconds since 1970
-  projection: { labels: [string, string] } | null;
+  projection: Projection | null;
   totals: { n_batches: number; n_points: number; events: Record<string, number> };
   events: ClusterEvent[];
   events_left_out: number;

@@ -1,5 +1,7 @@
 // Colours: the same for a cluster as long as it lives, readable on light and on dark.
 
+import type { Moment } from "./chronicle";
+
 const LIGHT = [
   "#332288", "#CC6677", "#117733", "#3d9ed1", "#882255", "#b39a1f",
   "#2f8f82", "#AA4499", "#7a7a18", "#0b6fae", "#d9641e", "#6b6b6b",
@@ -9,23 +11,36 @@ const DARK = [
   "#44AA99", "#D079C4", "#B5B54A", "#4FA8E0", "#EE8844", "#A9A9A9",
 ];
 
-const given = new Map<number, number>(); // the place in the palette, by cluster
+const SHADES = 2 * LIGHT.length; // those of the palette, and paler ones
+const given = new Map<number, number>(); // the shade, by cluster
 
-// A cluster that is new takes the colour of its number, or the next that fewest living ones have.
-export function meet(ids: number[]): void {
-  const fresh = ids.filter((id) => id >= 0 && !given.has(id));
+// A cluster that is new takes a colour that no other has, or one that its neighbours on the map,
+// in number and in share do not have.
+export function meet({ ids, places, weights }: Moment): void {
+  const fresh = ids.map((_, i) => i).filter((i) => ids[i]! >= 0 && !given.has(ids[i]!));
   if (!fresh.length) return;
-  const used = new Array<number>(LIGHT.length).fill(0);
-  for (const id of ids) if (given.has(id)) used[given.get(id)!]! += 1;
-  for (const id of fresh) {
-    let best = id % LIGHT.length;
-    for (let step = 0; step < LIGHT.length; step += 1) {
-      const place = (id + step) % LIGHT.length;
-      if (used[place]! < used[best]!) best = place;
-    }
-    given.set(id, best);
-    used[best]! += 1;
+  const byShare = ranks(weights);
+  const byNumber = ranks(ids);
+  for (const i of fresh) {
+    const known = ids.map((_, j) => j).filter((j) => j !== i && given.has(ids[j]!));
+    const away = known.map((j) => (places ? Math.hypot(places[i]![0] - places[j]![0], places[i]![1] - places[j]![1]) : 0));
+    const byPlace = ranks(away);
+    const clash = new Array<number>(SHADES).fill(0);
+    known.forEach((j, at) => {
+      const near = [1 + byPlace[at]!, Math.abs(byShare[i]! - byShare[j]!), Math.abs(byNumber[i]! - byNumber[j]!)];
+      clash[given.get(ids[j]!)!]! += near.reduce((sum, gap) => sum + 1 / gap ** 2, 0);
+    });
+    const own = ids[i]! % LIGHT.length;
+    const order = clash.map((_, step) => (step < LIGHT.length ? 0 : LIGHT.length) + ((own + step) % LIGHT.length));
+    given.set(ids[i]!, order.reduce((best, shade) => (clash[shade]! < clash[best]! ? shade : best)));
   }
+}
+
+// The places of values in their order.
+function ranks(values: number[]): number[] {
+  const out = new Array<number>(values.length).fill(0);
+  values.map((_, i) => i).sort((p, q) => values[p]! - values[q]!).forEach((i, at) => (out[i] = at));
+  return out;
 }
 
 let dark = false;
@@ -39,8 +54,15 @@ export function restyle(): void {
 }
 
 export function colorOf(id: number): string {
-  const palette = dark ? DARK : LIGHT;
-  return id < 0 ? styleOf("--others") : palette[given.get(id) ?? id % palette.length]!;
+  if (id < 0) return styleOf("--others");
+  const shade = given.get(id) ?? id % LIGHT.length;
+  const color = (dark ? DARK : LIGHT)[shade % LIGHT.length]!;
+  return shade < LIGHT.length ? color : mixed(color, dark ? 0 : 255);
+}
+
+function mixed(color: string, other: number): string {
+  const parts = [1, 3, 5].map((at) => Math.round(0.58 * parseInt(color.slice(at, at + 2), 16) + 0.42 * other));
+  return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
 export function styleOf(name: string): string {

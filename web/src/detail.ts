@@ -5,12 +5,10 @@ import { colorOf } from "./colors";
 import { byId, make, table } from "./dom";
 import { eventList } from "./events";
 import * as format from "./format";
-import { overall } from "./overall";
 import { rowTable } from "./panels";
 import { ranges, shareOverTime, wordStacks } from "./small";
 import type { Store } from "./store";
 
-const SAID = 3; // differences that are put into words
 const ROWS = 6;
 const LOOKED_BACK = 60; // moments in which recent rows are looked for
 
@@ -58,21 +56,17 @@ function clusterParts(store: Store, moment: Moment, id: number): Node[] {
     parts.push(make("p", "Not alive at this moment.", { class: "note" }), goThere(store, id));
   } else {
     parts.push(facts(moment, i));
-    const said = differences(store, moment, i);
-    if (said.length) {
-      const list = make("ul", "", { class: "says" });
-      for (const text of said) list.append(make("li", text));
-      parts.push(make("h3", "What makes it different"), list);
-    }
+    const said = moment.says?.[i];
+    if (said) parts.push(make("h3", "What makes it different"), make("p", said, { class: "says" }));
   }
-  parts.push(make("h3", "Share over time"), shareOverTime(store, id));
+  if (!store.single) parts.push(make("h3", "Share over time"), shareOverTime(store, id));
   if (i >= 0 && moment.means?.[i]) {
     parts.push(make("h3", "Columns, against all rows"), ranges(store, moment, i));
   }
   const words = i < 0 ? {} : (moment.words?.[i] ?? {});
   if (Object.keys(words).length) parts.push(make("h3", "Categories"), wordStacks(words, colorOf(id)));
   const history = store.happenings.filter((e) => e.cluster === id || e.other === id).slice(-30).reverse();
-  if (history.length) parts.push(make("h3", "History"), eventList(store, history));
+  if (history.length && !store.single) parts.push(make("h3", "History"), eventList(store, history));
   for (const [title, kind] of [["Recent rows", "examples"], ["Unusual rows", "unusual"]] as const) {
     const rows = recent(store, id, kind);
     if (!rows.length) continue;
@@ -95,35 +89,6 @@ function facts(moment: Moment, i: number): Node {
   const out = table([], rows);
   out.className = "facts";
   return out;
-}
-
-// The columns in which a cluster differs most from all rows, in words.
-function differences(store: Store, moment: Moment, i: number): string[] {
-  const said: { far: number; text: string }[] = [];
-  const all = overall(moment);
-  moment.means?.[i]?.forEach((mean, j) => {
-    if (mean === null || !all) return;
-    const far = (mean - all.mean[j]!) / (all.sd[j]! || 1);
-    const name = store.columns[j] ?? `column ${j}`;
-    const how = Math.abs(far) > 2 ? "much " : "";
-    const [here, there] = format.numbers(mean, all.mean[j]!);
-    const text = `${name} is ${how}${far > 0 ? "higher" : "lower"}: ${here}, over all ${there}`;
-    said.push({ far: Math.abs(far), text });
-  });
-  for (const [name, shares] of Object.entries(moment.words?.[i] ?? {})) {
-    for (const [word, part] of Object.entries(shares)) {
-      const usual = usualShare(moment, name, word);
-      const far = (part - usual) / Math.sqrt(Math.max(usual * (1 - usual), 0.01));
-      const text = `${name} is ${word} in ${format.share(part)} of its rows, over all in ${format.share(usual)}`;
-      if (far > 0) said.push({ far, text });
-    }
-  }
-  said.sort((p, q) => q.far - p.far);
-  return said.filter((one) => one.far > 0.5).slice(0, SAID).map((one) => one.text);
-}
-
-function usualShare(moment: Moment, name: string, word: string): number {
-  return moment.weights.reduce((sum, w, c) => sum + w * (moment.words?.[c]?.[name]?.[word] ?? 0), 0);
 }
 
 function recent(store: Store, id: number, kind: "examples" | "unusual") {
@@ -152,7 +117,7 @@ function momentParts(store: Store, moment: Moment): Node[] {
     ["Clusters", String(moment.ids.length)],
   ];
   if (moment.score) {
-    rows.push(["Median score", format.number(moment.score[3])], ["Highest score", format.number(moment.score[6])]);
+    rows.push(["Median score", format.number(moment.score[4])], ["Lowest score", format.number(moment.score[1])]);
   }
   const list = table([], rows);
   list.className = "facts";

@@ -2,6 +2,7 @@
 
 import { colorOf, faded, styleOf } from "./colors";
 import type { Ellipse } from "./ellipse";
+import type { Plane } from "./plane";
 import type { Store } from "./store";
 import type { View } from "./view";
 
@@ -115,17 +116,52 @@ function fillAll(g: CanvasRenderingContext2D, view: View, members: Seen[], wider
   }
 }
 
-export function drawAxes(g: CanvasRenderingContext2D, axes: [string, string], w: number, h: number): void {
-  g.fillStyle = styleOf("--soft");
+// The axes' names, and marks with lines where an axis is a column.
+export function drawAxes(g: CanvasRenderingContext2D, view: View, plane: Plane, w: number, h: number): void {
   g.font = "12px Inter, system-ui, sans-serif";
   g.textBaseline = "alphabetic";
+  g.strokeStyle = styleOf("--grid");
+  g.lineWidth = 1;
+  const across = plane.marks(0, -view.left / view.k, (w - view.left) / view.k);
+  const up = plane.marks(1, (view.top - h) / view.k, view.top / view.k);
+  g.beginPath();
+  for (const { at } of across) drawLine(g, view.left + view.k * at, 0, 0, h);
+  for (const { at } of up) drawLine(g, 0, view.top - view.k * at, w, 0);
+  g.stroke();
+  g.fillStyle = styleOf("--soft");
+  g.textAlign = "center";
+  let end = 40; // where the last text ends
+  for (const { at, text } of across) {
+    const x = view.left + view.k * at;
+    const half = g.measureText(text).width / 2;
+    if (x - half < end || x + half > w - 4) continue;
+    g.fillText(text, x, h - 8);
+    end = x + half + 10;
+  }
+  g.textAlign = "left";
+  let y = h - 30;
+  for (const { at, text } of up) {
+    const here = view.top - view.k * at;
+    if (here > y || here < 34) continue;
+    g.fillText(text, 8, here - 3);
+    y = here - 18;
+  }
+  g.font = "600 12px Inter, system-ui, sans-serif";
+  g.fillText(fitted(g, plane.names[1] && `${plane.names[1]} ↑`, w - 20), 10, 20);
   g.textAlign = "right";
-  g.fillText(axes[0], w - 12, h - 10);
-  g.save();
-  g.translate(18, 12);
-  g.rotate(-Math.PI / 2);
-  g.fillText(axes[1], 0, 0);
-  g.restore();
+  g.fillText(fitted(g, plane.names[0] && `${plane.names[0]} →`, w - 20), w - 10, h - (across.length ? 26 : 10));
+}
+
+function drawLine(g: CanvasRenderingContext2D, x: number, y: number, dx: number, dy: number): void {
+  g.moveTo(Math.round(x) + 0.5, Math.round(y) + 0.5);
+  g.lineTo(Math.round(x + dx) + 0.5, Math.round(y + dy) + 0.5);
+}
+
+// A text cut to a width.
+function fitted(g: CanvasRenderingContext2D, text: string, width: number): string {
+  let most = text.length;
+  while (most > 3 && g.measureText(text.slice(0, most)).width > width - 14) most -= 1;
+  return most < text.length ? `${text.slice(0, most)}…` : text;
 }
 
 type Scale = (u: number) => number;

@@ -17,11 +17,11 @@ export function number(value: number | null | undefined, digits = 4): string {
   return value.toLocaleString("en-GB", { maximumSignificantDigits: digits });
 }
 
-// Two numbers with as many digits as it takes to tell them apart.
-export function numbers(one: number, other: number): [string, string] {
-  let digits = 4;
-  while (digits < 15 && number(one, digits) === number(other, digits)) digits += 1;
-  return [number(one, digits), number(other, digits)];
+// A mark of an axis, short.
+export function mark(value: number): string {
+  const size = Math.abs(value);
+  if (size && (size < 1e-3 || size >= 1e15)) return value.toExponential().replace("e+", "e");
+  return value.toLocaleString("en-GB", { notation: "compact", maximumSignificantDigits: 4 });
 }
 
 export function value(found: number | string | null | undefined): string {
@@ -46,10 +46,11 @@ export function time(when: number): string {
 
 // Times along an axis: of a date only the part that changes.
 export function times(marks: number[]): string[] {
-  const step = marks.length > 1 ? marks[1]! - marks[0]! : 0;
+  const step = marks.length > 1 ? marks[1]! - marks[0]! : Infinity;
   if (!dates) {
-    const digits = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step))) : 0;
-    return marks.map((v) => v.toLocaleString("en-GB", { maximumFractionDigits: Math.min(digits, 12), useGrouping: Math.abs(v) < 1e9 }));
+    let digits = 0;
+    while (step < Infinity && digits < 12 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits += 1;
+    return marks.map((v) => v.toLocaleString("en-GB", { maximumFractionDigits: digits, useGrouping: Math.abs(v) < 1e9 }));
   }
   const from = step >= 86400 ? 0 : 11;
   const to = step >= 86400 ? 10 : step >= 60 ? 16 : 19;
@@ -62,7 +63,7 @@ export function times(marks: number[]): string[] {
 
 // How fast a cluster moves, in a unit of time that people use.
 export function speed(perUnit: number): string {
-  return dates ? `${number(3600 * perUnit)} sd an hour` : `${number(perUnit)} sd a unit of time`;
+  return dates ? `${number(3600 * perUnit, 2)} sd an hour` : `${number(perUnit, 2)} sd a unit of time`;
 }
 
 export function rate(found: number): string {

@@ -3,6 +3,7 @@
 import type { Chronicle } from "./chronicle";
 import { Chart, clusterCount, river, unusual } from "./charts";
 import { restyle } from "./colors";
+import { offerTable } from "./csv";
 import { showDetail } from "./detail";
 import { byId } from "./dom";
 import { showEvents } from "./events";
@@ -48,6 +49,7 @@ function start(): void {
     timeline.draw();
     for (const chart of charts) chart.rebuild();
   });
+  offerTable(store);
   Object.assign(window, { scstream: { store, map } });
   const held = document.getElementById("chronicle");
   if (held) {
@@ -67,7 +69,7 @@ function controls(store: Store, restyled: () => void): void {
   search.addEventListener("input", () => {
     const id = Number(search.value.trim());
     const known = search.value.trim() !== "" && store.current?.ids.includes(id);
-    store.select(known ? id : null);
+    store.select(known ? id : null); // and the list shows those with the word
   });
   byId("theme").addEventListener("click", () => {
     const root = document.documentElement;
@@ -83,6 +85,7 @@ function controls(store: Store, restyled: () => void): void {
     const typing = event.target instanceof HTMLInputElement;
     if (event.key === "Escape") (document.activeElement as HTMLElement | null)?.blur();
     else if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (store.single && [" ", "r", "m", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
     if (event.key === "ArrowLeft") store.step(-1);
     else if (event.key === "ArrowRight") store.step(1);
     else if (event.key === "Escape") store.select(null);

@@ -5,7 +5,6 @@ import { make } from "./dom";
 import { type Seen, drawAxes, drawClusters, drawGroups, drawPath } from "./drawing";
 import { type Ellipse, between, distance } from "./ellipse";
 import * as format from "./format";
-import { overall } from "./overall";
 import { named } from "./panels";
 import { RowLayer } from "./rows";
 import type { Store } from "./store";
@@ -131,14 +130,16 @@ export class ClusterMap {
     const view = viewOf(this.boxAt(now), w, h);
     g.setTransform(1, 0, 0, 1, 0, 0);
     g.clearRect(0, 0, canvas.width, canvas.height);
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    drawAxes(g, view, store.plane, w, h);
+    g.setTransform(1, 0, 0, 1, 0, 0);
     g.drawImage(this.rows.at(view, canvas.width, canvas.height, ratio), 0, 0);
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     const seen: Seen[] = this.drawn.map((d) => ({ id: d.id, weight: d.weight, group: d.group, ...this.at(d, now) }));
     drawGroups(g, view, seen);
-    drawClusters(g, view, seen, store);
     const followed = store.hovered ?? store.selected;
     if (followed !== null) drawPath(g, view, store, followed);
-    drawAxes(g, store.axes, w, h);
+    drawClusters(g, view, seen, store);
     this.frames += 1;
     if (this.progress(now) < 1) this.redraw();
   }
@@ -179,22 +180,13 @@ export class ClusterMap {
     tip.style.top = `${Math.max(4, event.offsetY + (low ? -16 - tip.offsetHeight : 16))}px`;
   }
 
-  // A cluster in a few words: its share, and the columns in which it differs most.
+  // A cluster in a few words.
   private words(id: number): Node[] {
     const moment = this.moment!;
     const i = moment.ids.indexOf(id);
     const head = make("b");
     head.append(named(id, "Cluster "));
-    const all = overall(moment);
-    const far = (all && moment.means?.[i]) || [];
-    const told = far
-      .map((mean, j) => ({ j, mean, z: mean === null ? 0 : Math.abs(mean - all!.mean[j]!) / (all!.sd[j]! || 1) }))
-      .sort((p, q) => q.z - p.z)
-      .slice(0, 3);
-    return [
-      head,
-      make("span", `${format.share(moment.weights[i] ?? 0)} of the rows`),
-      ...told.map(({ j, mean }) => make("span", `${this.store.columns[j] ?? `column ${j}`} ${format.number(mean)}`)),
-    ];
+    const said = moment.says?.[i];
+    return [head, make("span", `${format.share(moment.weights[i] ?? 0)} of the rows`), ...(said ? [make("span", said)] : [])];
   }
 }

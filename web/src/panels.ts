@@ -13,6 +13,8 @@ export function showNumbers(store: Store): void {
   const moment = store.current;
   setText(byId("status"), statusOf(store));
   byId("status").dataset.status = store.following ? store.status : "paused";
+  document.body.classList.toggle("single", store.single);
+  document.body.classList.toggle("ended", store.status === "ended");
   setText(byId("rows"), format.count(store.rows));
   setText(byId("rate"), store.status === "live" ? format.rate(store.rowsPerSecond) : "–");
   setText(byId("batches"), format.count(store.batches));
@@ -38,10 +40,9 @@ export function showClusters(store: Store): void {
   const list = byId("cluster-list");
   const moment = store.current;
   const wanted = byId<HTMLInputElement>("search").value.trim();
-  const order = moment
-    ? moment.ids.map((_, i) => i).sort((p, q) => moment.weights[q]! - moment.weights[p]!)
-    : [];
-  const shown = order.filter((i) => !wanted || String(moment!.ids[i]).startsWith(wanted));
+  const order = moment ? store.order() : [];
+  const fits = (i: number) => String(moment!.ids[i]).startsWith(wanted) || moment!.says?.[i]?.toLowerCase().includes(wanted.toLowerCase());
+  const shown = order.filter((i) => !wanted || fits(i));
   const rows = shown.slice(0, LISTED);
   const most = order.length ? moment!.weights[order[0]!]! : 1;
   while (list.children.length > rows.length) list.lastElementChild!.remove();
@@ -51,13 +52,14 @@ export function showClusters(store: Store): void {
     const button = item.firstElementChild as HTMLButtonElement;
     button.dataset.id = String(id);
     button.setAttribute("aria-pressed", String(store.selected === id));
-    const [swatch, name, bar, share] = button.children as unknown as HTMLElement[];
+    const [swatch, name, bar, share, says] = button.children as unknown as HTMLElement[];
     swatch!.style.background = colorOf(id);
     setText(name!, String(id));
     const part = bar!.firstElementChild as HTMLElement;
     part.style.width = `${(100 * moment!.weights[i]!) / (most || 1)}%`;
     part.style.background = colorOf(id);
     setText(share!, format.share(moment!.weights[i]!));
+    setText(says!, moment!.says?.[i] ?? "");
   });
   setText(byId("cluster-note"), noteOf(shown.length, rows.length, wanted));
 }
@@ -67,7 +69,7 @@ function newItem(store: Store): HTMLElement {
   const button = make("button", "", { type: "button" });
   const bar = make("span", "", { class: "bar" });
   bar.append(make("i"));
-  button.append(make("span", "", { class: "swatch" }), make("span", "", { class: "name" }), bar, make("span", "", { class: "share" }));
+  button.append(make("span", "", { class: "swatch" }), make("span", "", { class: "name" }), bar, make("span", "", { class: "share" }), make("span", "", { class: "says" }));
   button.addEventListener("click", () => store.select(Number(button.dataset.id)));
   button.addEventListener("pointerenter", () => store.hover(Number(button.dataset.id)));
   button.addEventListener("pointerleave", () => store.hover(null));
@@ -76,7 +78,7 @@ function newItem(store: Store): HTMLElement {
 }
 
 function noteOf(found: number, listed: number, wanted: string): string {
-  if (!found) return wanted ? `No cluster ${wanted} at this moment.` : "";
+  if (!found) return wanted ? `No cluster with “${wanted}” at this moment.` : "";
   return found > listed ? `${found - listed} smaller ones are not listed.` : "";
 }
 

@@ -5,6 +5,7 @@ import { colorOf, faded } from "./colors";
 import { make } from "./dom";
 import * as format from "./format";
 import { overall } from "./overall";
+import { bend, unbend } from "./plane";
 import type { Store } from "./store";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -44,19 +45,22 @@ export function shareOverTime(store: Store, id: number): SVGElement {
 // Of each column where a cluster is and most of its values lie, against all rows; the farthest first.
 export function ranges(store: Store, moment: Moment, i: number): HTMLElement {
   const out = make("div", "", { class: "ranges" });
-  const all = overall(moment)!;
+  const all = overall(moment, store.plane)!;
   const means = moment.means![i]!;
-  const far = means.map((m, j) => (m === null ? 0 : Math.abs(m - all.mean[j]!) / (all.sd[j]! || 1)));
+  const drawn = (x: number | null, j: number) => bend(x ?? 0, store.plane.unit(j));
+  const far = means.map((m, j) => (m === null ? 0 : Math.abs(drawn(m, j) - all.mean[j]!) / (all.sd[j]! || 1)));
   const order = means.map((_, j) => j).sort((p, q) => far[q]! - far[p]!).slice(0, COLUMNS);
   for (const j of order) {
     const sd = moment.deviations?.[i]?.[j] ?? 0;
     const low = moment.lows?.[i]?.[j] ?? means[j]! - sd;
     const high = moment.highs?.[i]?.[j] ?? means[j]! + sd;
     const name = store.columns[j] ?? `column ${j}`;
-    const value = format.number(means[j]) + (high > low ? ` (${format.number(low)} to ${format.number(high)})` : "");
-    const label = `${name}: ${value}; all rows ${format.number(all.mean[j])}`;
-    const bar = range([low, means[j]!, high], all.mean[j]!, all.sd[j]!, colorOf(moment.ids[i]!), label);
-    out.append(make("span", name, { title: name }), bar, make("span", value, { class: "value" }));
+    const ends = high > low ? ` (${format.number(low, 3)} to ${format.number(high, 3)})` : "";
+    const value = format.number(means[j], 3) + ends;
+    const label = `${name}: ${value}; all rows ${format.number(unbend(all.mean[j]!, store.plane.unit(j)), 3)}`;
+    const places = [low, means[j]!, high].map((x) => drawn(x, j)) as [number, number, number];
+    const bar = range(places, all.mean[j]!, all.sd[j]!, colorOf(moment.ids[i]!), label);
+    out.append(make("span", name, { title: name }), make("span", value, { class: "value" }), bar);
   }
   return out;
 }

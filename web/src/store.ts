@@ -4,6 +4,7 @@ import type { Chronicle, ClusterEvent, Moment } from "./chronicle";
 import { meet } from "./colors";
 import { Drift } from "./drift";
 import { showDates } from "./format";
+import { Plane } from "./plane";
 
 const MOST_MOMENTS = 2000;
 const MOST_EVENTS = 2000;
@@ -17,7 +18,7 @@ type Listener = () => void;
 export class Store {
   columns: string[] = [];
   fields: string[] = [];
-  axes: [string, string] = ["", ""];
+  plane = new Plane();
   title = "";
   moments: Moment[] = [];
   events: ClusterEvent[] = [];
@@ -49,7 +50,7 @@ export class Store {
     this.columns = whole.columns;
     this.fields = whole.fields;
     showDates(whole.dates === true);
-    this.axes = whole.projection?.labels ?? ["", ""];
+    this.plane = new Plane(whole.projection, whole.moments[0]);
     this.title = whole.title ?? "";
     this.moments = whole.moments;
     this.drift = new Drift();
@@ -81,9 +82,10 @@ export class Store {
     this.changed();
   }
 
-  // Give its clusters colours, and note which have moved far.
+  // Bring it onto the map, give its clusters colours, and note which have moved far.
   private know(moment: Moment): void {
-    meet(moment.ids);
+    this.plane.place(moment);
+    meet(moment);
     this.drifts.push(...this.drift.after(moment));
     if (this.drifts.length > MOST_DRIFTS) this.drifts.splice(0, this.drifts.length - MOST_DRIFTS);
   }
@@ -129,6 +131,17 @@ export class Store {
 
   get current(): Moment | undefined {
     return this.moments[this.index];
+  }
+
+  // Whether there is no stream to look back on.
+  get single(): boolean {
+    return this.moments.length < 2;
+  }
+
+  // The places of the clusters that are looked at, the largest first.
+  order(): number[] {
+    const { ids, weights } = this.current!;
+    return ids.map((_, i) => i).sort((p, q) => weights[q]! - weights[p]!);
   }
 
   goTo(index: number): void {

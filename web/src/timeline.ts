@@ -44,7 +44,7 @@ export class Timeline {
 
   // How unusual the most unusual row was, as a low hill.
   private drawUnusual(g: CanvasRenderingContext2D, w: number, h: number): void {
-    const high = this.store.moments.map((m) => m.score?.[6] ?? Number.NaN);
+    const high = this.store.moments.map((m) => -(m.score?.[1] ?? Number.NaN));
     const known = high.filter((v) => Number.isFinite(v));
     if (known.length < 2) return;
     const low = Math.min(...known);

@@ -13,13 +13,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle.bounded import BoundedMoments
 from scstream.chronicle.lines import Floats, from_line, to_line
-from scstream.chronicle.locations import Spreads, family_order, locations, ranges, speeds, words_of
+from scstream.chronicle.locations import (
+    Spreads,
+    family_order,
+    first_view,
+    locations,
+    ranges,
+    said_of,
+    speeds,
+    words_of,
+)
 from scstream.chronicle.moment import Moment
 from scstream.chronicle.outline import Learned, Outline, Score
 from scstream.chronicle.reading import ChronicleFile, outline_of
 from scstream.chronicle.rows import FIELDS, as_rows, examples, sampled, unusual
 from scstream.engines.tensors import to_host
 from scstream.plot.projection import Projection
+from scstream.records import named
 from scstream.support.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -79,7 +89,7 @@ class Chronicle(BoundedMoments):
     >>> from scstream.datasets import gaussian_stream
     >>> model, chronicle = ScStream(random_state=3), Chronicle()
     >>> for batch in gaussian_stream(n_batches=20, n_clusters=3, random_state=1):
-    ...     scores = -model.score_samples(batch.X) if model.n_batches_ else None
+    ...     scores = model.score_samples(batch.X) if model.n_batches_ else None
     ...     moment = chronicle.observe(model.partial_fit(batch.X), scores)
     >>> chronicle.times[-3:].tolist(), chronicle[-1].n_clusters
     ([17.0, 18.0, 19.0], 3)
@@ -111,8 +121,8 @@ class Chronicle(BoundedMoments):
         model : ScStream
             After `partial_fit`.
         scores : array-like (n,), optional
-            The anomaly scores of the batch's rows: ``-model.score_samples(X)``, as a rule taken
-            before the batch was learned.
+            Those of the batch's rows: ``model.score_samples(X)``, as a rule taken before the
+            batch was learned.
         rows : array, data frame or other table (n, d), optional
             The batch, of which some rows are stored to be drawn, and the most unusual ones.
 
@@ -121,27 +131,26 @@ class Chronicle(BoundedMoments):
         Moment
             What was noted. `text` makes it a line of a file.
         """
-        records = model.clusters_
-        keys, means, spreads = locations(records, family_order(model))
+        names = {key: self._name(key) for key in model._columns()}
+        records = named(model.clusters_, names)
+        columns, means, spreads = locations(records, [names[key] for key in family_order(model)])
         if not self._n_noted:
-            names = self.columns = [self._name(key) for key in keys]
-            self.fields = [self._name(key) for key in model._columns()[:FIELDS]]
-            self.dates = model.dates_
+            self.columns, self.dates = columns, model.dates_
+            self.fields = list(names.values())[:FIELDS]
             if self.projection is None and means is not None:
-                weights = [record.weight for record in records]
-                variances = None if spreads is None else spreads.variances
-                self.projection = Projection.between(means, variances, weights, names)
+                self.projection = first_view(records, columns, means, spreads)
         elif means is not None:
-            means, spreads = self._in_order([self._name(key) for key in keys], means, spreads)
-        places, seen = self._drawn(means, spreads)
+            means, spreads = self._in_order(columns, means, spreads)
+        shown = [name for name in self.columns if name in columns]
+        low, high = ranges(records, shown)
+        places, seen = self._drawn(means, spreads, low, high)
         labels, rows = np.asarray(to_host(model.labels_)), as_rows(rows, model._columns())
         ids = [record.id for record in records]
         passed, self._passed = self._passed, None
         narrow, view = means is not None and means.shape[1] <= _WIDE, self.projection
-        deviations = low = high = None
-        if narrow and means is not None:
-            low, high = ranges(records, self._ordered(keys))
-            deviations = np.sqrt(spreads.variances) if spreads is not None else (high - low) / 2
+        deviations = np.sqrt(spreads.variances) if spreads is not None else (high - low) / 2
+        by_name = {name: key for key, name in names.items()}
+        keys = [by_name[name] for name in shown]
         moment = Moment(
             batch=model.n_batches_ - 1,
             time=float(model.time_),
@@ -151,18 +160,19 @@ class Chronicle(BoundedMoments):
             counts=np.array([record.count for record in records]),
             born=np.array([record.born for record in records]),
             means=means if narrow else None,
-            deviations=deviations,
-            lows=low,
-            highs=high,
+            deviations=deviations if narrow else None,
+            lows=low if narrow else None,
+            highs=high if narrow else None,
             places=places,
             spreads=seen,
             speeds=speeds(model, ids),
             score=None if scores is None else Score.of(scores),
-            rows=None if rows is None else sampled(rows, labels, self._ordered(keys), view),
+            rows=None if rows is None else sampled(rows, labels, keys, view),
             unusual=() if rows is None or scores is None else unusual(rows, labels, scores),
             examples=() if rows is None else examples(rows, labels),
             events=Learned.of(model, None).events(),
             words=words_of(records),
+            says=said_of(records),
             groups=_groups(model),
         )
         self._count(moment.outline)
@@ -199,13 +209,8 @@ class Chronicle(BoundedMoments):
         order = [names.index(name) for name in self.columns]
         return means[:, order], None if spreads is None else spreads.select(order)
 
-    def _ordered(self, keys: Sequence[Any]) -> list[Any]:
-        """Return the model's columns in the order in which they were first drawn."""
-        by_name = {self._name(key): key for key in keys}
-        return [by_name[name] for name in self.columns if name in by_name]
-
     def _drawn(
-        self, means: Floats | None, spreads: Spreads | None
+        self, means: Floats | None, spreads: Spreads | None, low: Floats, high: Floats
     ) -> tuple[Floats | None, Floats | None]:
         """Return locations (k, 2) and covariances (k, 3) as they are drawn."""
         view = self.projection
@@ -213,7 +218,7 @@ class Chronicle(BoundedMoments):
             return None, None
         if spreads is None:
             return view(means), None
-        return view(means), spreads.seen(view)[:, [0, 0, 1], [0, 1, 1]]
+        return view(means), spreads.seen(view, low, high)[:, [0, 0, 1], [0, 1, 1]]
 
     # -- files ----------------------------------------------------------------------------------
 

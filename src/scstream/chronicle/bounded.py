@@ -109,7 +109,7 @@ class BoundedMoments:
         return {cluster_id: np.array(path) for cluster_id, path in paths.items()}
 
     def score_quantiles(self) -> dict[float, Floats]:
-        """Return each quantile of the anomaly score over time (n,); NaN where there is none.
+        """Return each quantile of the scores over time (n,); NaN where there is none.
 
         Without any scores the answer is empty.
         """

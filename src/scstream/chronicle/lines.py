@@ -104,6 +104,13 @@ def read_optional(values: Any, k: int, width: int = -1) -> Floats | None:
     return None if values is None else read_table(values, k, width)
 
 
+def read_texts(saved: Any, k: int) -> tuple[str, ...]:
+    """Return what is said of k clusters; nothing if nothing is."""
+    if saved and len(saved) != k:
+        raise ValueError(f"texts about {len(saved)} clusters, not about {k}")
+    return tuple(str(text) for text in saved)
+
+
 def read_words(saved: Any, k: int) -> tuple[dict[str, dict[str, float]], ...]:
     """Return the likeliest categories of k clusters; nothing if there are none."""
     if not saved:

@@ -10,15 +10,19 @@ import numpy as np
 
 from scstream.chronicle.lines import Floats
 from scstream.events import Sight, speeds_of
-from scstream.plot.projection import Projection
-from scstream.summary.differences import location_key
+from scstream.plot.projection import Projection, bend
+from scstream.summary.differences import differences, location_key
 from scstream.support.arithmetic import numpy_defaults
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
+    from scstream.records import Cluster
 
+_BENT = ("median", "low", "high")
 _LIKELIEST = 3  # categories of a column that are kept
 _MOST_COLUMNS = 32  # columns of words that are kept
+_SAID = 60  # clusters of which it is said what makes them different, the largest,
+_LONG = 240  # in so many characters at most
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,16 @@ class Spreads:
             return Spreads(self.values[:, columns])
         return Spreads(self.values[:, columns][:, :, columns])
 
-    def seen(self, view: Projection) -> Floats:
-        """Return the covariances (k, 2, 2) as they are drawn."""
+    def seen(self, view: Projection, low: Floats, high: Floats) -> Floats:
+        """Return the covariances (k, 2, 2) as they are drawn, of columns (k, d) with these ends."""
+        if not np.isnan(view.unit).all():
+            return view.variances(self.bent(view.unit, low, high))
         return (view.covariances if self.values.ndim == 3 else view.variances)(self.values)
+
+    def bent(self, unit: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the variances where columns with a unit go by their logarithms."""
+        half = 0.5 * (bend(high, unit) - bend(low, unit))
+        return np.where(np.isnan(unit), self.variances, half**2)
 
 
 def locations(
@@ -77,6 +88,24 @@ def locations(
     low, high = ranges(records, names)
     variances = (0.5 * (high - low)) ** 2
     return names, means, None if np.isnan(variances).any() else Spreads(variances)
+
+
+def first_view(
+    records: Sequence[Cluster], names: Sequence[Any], means: Floats, spreads: Spreads | None
+) -> Projection:
+    """Return the view in which clusters with these locations lie furthest apart.
+
+    Columns with a median go by their logarithms, see `Projection`: the unit is a hundredth of the
+    least size among medians and ends of ranges.
+    """
+    unit = np.full(len(names), np.nan)
+    for j, name in enumerate(names):
+        if location_key(records[0].columns[name]) == "median":
+            sizes = [r.columns[name].get(key, 0.0) for r in records for key in _BENT]
+            unit[j] = 0.01 * min((abs(x) for x in sizes if x), default=np.nan)
+    within = None if spreads is None else spreads.bent(unit, *ranges(records, names))
+    weights = [record.weight for record in records]
+    return Projection.between(means, within, weights, names, unit)
 
 
 def ranges(records: Sequence[Any], names: Sequence[Any]) -> tuple[Floats, Floats]:
@@ -115,6 +144,13 @@ def words_of(records: Sequence[Any]) -> tuple[dict[str, dict[str, float]], ...]:
     if not records or not any(_has_words(about) for about in records[0].columns.values()):
         return ()
     return tuple(likely_words(record.columns) for record in records)
+
+
+def said_of(records: Sequence[Cluster]) -> tuple[str, ...]:
+    """Return what makes each cluster different in words, nothing of the smallest of very many."""
+    largest = sorted(range(len(records)), key=lambda i: -records[i].weight)[:_SAID]
+    said = dict(zip(largest, differences([records[i] for i in largest]), strict=True))
+    return tuple(said.get(i, "")[:_LONG] for i in range(len(records)))
 
 
 def _has_words(about: Any) -> bool:

@@ -15,6 +15,7 @@ from scstream.chronicle.lines import (
     read_ids,
     read_optional,
     read_table,
+    read_texts,
     read_words,
     to_line,
     to_short,
@@ -57,7 +58,7 @@ class Moment:
         How fast each cluster moves, in its own standard deviations for each unit of time; NaN
         for those just born, None where nothing moved yet.
     score : Score or None
-        The anomaly scores of the batch, if they were given.
+        The scores of the batch, if they were given.
     rows : SampledRows or None
         Some rows of the batch as they are drawn, if the rows were given.
     unusual : tuple of KeptRow
@@ -70,6 +71,8 @@ class Moment:
         Births, deaths, splits and merges, as `Event.to_dict` says them.
     words : tuple of dict, k of them or none
         For each cluster, by column of words, its likeliest categories and their shares.
+    says : tuple of str, k of them or none
+        What makes each cluster different, in words; nothing of the smallest of very many.
     n_batches : int
         How many batches the rows and events are of: more than one where batches come faster than
         they are shown.
@@ -95,6 +98,7 @@ class Moment:
     examples: tuple[KeptRow, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
     words: tuple[dict[str, dict[str, float]], ...] = ()
+    says: tuple[str, ...] = ()
     groups: NDArray[np.int64] | None = None
     n_batches: int = 1
 
@@ -106,8 +110,8 @@ class Moment:
     @property
     def outline(self) -> Outline:
         """What sums over all batches need of it."""
-        highest = None if self.score is None else self.score.quantiles[-1]
-        sums = self.n_points, self.n_clusters, self.time, highest, self.events
+        lowest = None if self.score is None else self.score.quantiles[0]
+        sums = self.n_points, self.n_clusters, self.time, lowest, self.events
         return Outline(*sums, self.n_batches)
 
     def after(self, passed: Outline | None) -> Moment:
@@ -115,9 +119,9 @@ class Moment:
         if passed is None:
             return self
         score = self.score
-        if score is not None and passed.highest is not None:
-            *rest, top = score.quantiles
-            score = Score(score.mean, (*rest, max(top, passed.highest)))
+        if score is not None and passed.lowest is not None:
+            least, *rest = score.quantiles
+            score = Score(score.mean, (min(least, passed.lowest), *rest))
         return replace(
             self,
             n_points=self.n_points + passed.n_points,
@@ -156,6 +160,8 @@ class Moment:
             saved["events"] = list(self.events)
         if any(self.words):
             saved["words"] = list(self.words)
+        if any(self.says):
+            saved["says"] = list(self.says)
         return to_line(saved)
 
     @classmethod
@@ -190,6 +196,7 @@ class Moment:
             examples=tuple(KeptRow.from_dict(row) for row in saved.get("examples", ())),
             events=tuple(read_event(event) for event in saved.get("events", ())),
             words=read_words(saved.get("words", ()), k),
+            says=read_texts(saved.get("says", ()), k),
             groups=read_ids(saved.get("groups"), k),
             n_batches=int(saved.get("n_batches", 1)),
         )

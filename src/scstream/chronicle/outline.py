@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from scstream.model import ScStream
     from scstream.records import BatchRecord
 
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # of the anomaly score, kept of each batch
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95)  # of the scores, kept of each batch
 
 
 @dataclass(frozen=True)
 class Score:
-    """The anomaly scores of a batch (minus the log predictive density of each row).
+    """The scores of a batch: the log predictive density of each row, low where it is unusual.
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ class Outline:
     ----------
     n_points, n_clusters : int
     time : float
-    highest : float or None
-        The highest anomaly score.
+    lowest : float or None
+        The lowest score.
     events : tuple of dict
     n_batches : int
         How many batches it is of.
@@ -72,18 +72,18 @@ class Outline:
     n_points: int
     n_clusters: int
     time: float
-    highest: float | None
+    lowest: float | None
     events: tuple[dict[str, Any], ...]
     n_batches: int = 1
 
     def and_then(self, later: Outline) -> Outline:
         """Return that of two batches as if they were one."""
-        highs = [one.highest for one in (self, later) if one.highest is not None]
+        lows = [one.lowest for one in (self, later) if one.lowest is not None]
         return Outline(
             self.n_points + later.n_points,
             later.n_clusters,
             later.time,
-            max(highs, default=None),
+            min(lows, default=None),
             (*self.events, *later.events),
             self.n_batches + later.n_batches,
         )
@@ -112,15 +112,15 @@ class Learned(NamedTuple):
 
     def outline(self) -> Outline:
         """Return what sums over all batches need of it."""
-        highest = None
+        lowest = None
         if self.scores is not None:
             values = np.asarray(self.scores, dtype=float)
-            top = float(values.max(initial=-math.inf))
-            if not math.isfinite(top):
-                top = float(values.max(initial=-math.inf, where=np.isfinite(values)))
-            highest = top if math.isfinite(top) else None
+            least = float(values.min(initial=math.inf))
+            if not math.isfinite(least):
+                least = float(values.min(initial=math.inf, where=np.isfinite(values)))
+            lowest = least if math.isfinite(least) else None
         record = self.record
-        return Outline(record.n_points, record.n_clusters, record.time, highest, self.events())
+        return Outline(record.n_points, record.n_clusters, record.time, lowest, self.events())
 
 
 @dataclass
@@ -132,8 +132,8 @@ class Totals:
     most_clusters: int = 0
     fewest_clusters: int = 0
     events: dict[str, int] = field(default_factory=dict)
-    highest_score: float | None = None
-    highest_at: float | None = None  # the time of the batch that held it
+    lowest_score: float | None = None
+    lowest_at: float | None = None  # the time of the batch that held it
 
     def add(self, moment: Outline) -> None:
         """Count a moment."""
@@ -145,6 +145,6 @@ class Totals:
         for event in moment.events:
             kind = str(event.get("kind", "event"))
             self.events[kind] = self.events.get(kind, 0) + 1
-        known = -math.inf if self.highest_score is None else self.highest_score
-        if moment.highest is not None and moment.highest > known:
-            self.highest_score, self.highest_at = moment.highest, moment.time
+        known = math.inf if self.lowest_score is None else self.lowest_score
+        if moment.lowest is not None and moment.lowest < known:
+            self.lowest_score, self.lowest_at = moment.lowest, moment.time

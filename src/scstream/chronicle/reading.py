@@ -67,7 +67,7 @@ def outline_of(raw: bytes) -> Outline:
         n_points=int(head[3]),
         n_clusters=ids.count(b",") + 1 if ids else 0,
         time=float(head[2]),
-        highest=None if score < 0 else float(_list_after(raw, score + len(_SCORE))[-1]),
+        lowest=None if score < 0 else float(_list_after(raw, score + len(_SCORE))[1]),
         events=() if events < 0 else _events(raw, events + len(_EVENTS)),
         n_batches=int(head[4] or 1),
     )

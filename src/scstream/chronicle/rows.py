@@ -56,7 +56,7 @@ class KeptRow:
     values : list
         What its columns hold, at most 32 of them: numbers, words or None.
     score : float or None
-        Minus its log density, of rows that are kept because they were hardly expected.
+        Its log density, of rows that are kept because they were hardly expected.
     """
 
     label: int
@@ -106,10 +106,10 @@ def sampled(
 
 
 def unusual(X: Any, labels: NDArray[np.int64], scores: ArrayLike) -> tuple[KeptRow, ...]:
-    """Return the rows with the highest scores, the highest first."""
+    """Return the rows with the lowest scores, the lowest first."""
     values = np.asarray(scores, dtype=float).ravel()
-    values = np.where(np.isfinite(values), values, -np.inf)
-    order = np.argsort(-values, kind="stable")[:UNUSUAL]
+    values = np.where(np.isfinite(values), values, np.inf)
+    order = np.argsort(values, kind="stable")[:UNUSUAL]
     order = order[np.isfinite(values[order])]
     return tuple(
         KeptRow(int(labels[i]), row, float(values[i]))

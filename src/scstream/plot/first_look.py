@@ -47,7 +47,7 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
     >>> overview(ScStream(random_state=1).fit(X), X).get_title()
     '1 cluster'
     """
-    from scstream.chronicle.locations import family_order, locations  # which draws, too
+    from scstream.chronicle.locations import family_order, locations, ranges  # which draws, too
 
     clusters = model.clusters_
     keys, means, spreads = locations(clusters, family_order(model))
@@ -69,7 +69,7 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
         hues = [colors[i] for i in labels]
         ax.scatter(points[:, 0], points[:, 1], s=6, c=hues, alpha=0.6, linewidths=0)
         ids = [cluster.id for cluster in clusters]
-        drawn: Any = () if spreads is None else spreads.seen(view)
+        drawn: Any = () if spreads is None else spreads.seen(view, *ranges(clusters, keys))
         plot_ellipses(
             dict(zip(ids, view(means), strict=True)),
             dict(zip(ids, drawn, strict=False)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +28,9 @@ class Projection:
         What a unit of each column adds to the two coordinates.
     labels : tuple of str
         What to write on the two axes.
+    unit : ndarray (d,)
+        Columns with a unit are drawn as ``arcsinh(x / unit)``: by their logarithms, but for
+        values near 0. NaN for the others.
 
     Examples
     --------
@@ -43,6 +46,7 @@ class Projection:
     center: NDArray[np.float64]
     axes: NDArray[np.float64]
     labels: tuple[str, str]
+    unit: NDArray[np.float64]
 
     # -- making one -----------------------------------------------------------------------------
 
@@ -56,7 +60,8 @@ class Projection:
         axes = np.zeros((n_columns, 2))
         axes[list(features), [0, 1]] = 1.0
         titles = _titles(names, n_columns)
-        return cls(np.zeros(n_columns), axes, (titles[features[0]], titles[features[1]]))
+        labels = titles[features[0]], titles[features[1]]
+        return cls(np.zeros(n_columns), axes, labels, np.full(n_columns, np.nan))
 
     @classmethod
     def between(
@@ -65,6 +70,7 @@ class Projection:
         variances: ArrayLike | None = None,
         weights: ArrayLike | None = None,
         names: Sequence[Any] | None = None,
+        unit: ArrayLike | None = None,
     ) -> Self:
         """Return the view in which some clusters lie furthest apart.
 
@@ -80,13 +86,18 @@ class Projection:
             Of the clusters; equal by default.
         names : sequence of d names, optional
             Of the columns.
+        unit : array-like (d,), optional
+            Of the columns that are drawn by their logarithms, NaN for the others. Their variances
+            are those as they are drawn.
         """
         at = np.asarray(means, dtype=float)
         if at.ndim != 2 or not len(at) or not at.shape[1]:
             raise ValueError(f"means must be rows of a table with columns; its shape is {at.shape}")
         k, d = at.shape
+        units = np.full(d, np.nan) if unit is None else np.asarray(unit, dtype=float)
         if d == 2:
-            return cls.onto_columns(2, names=names)
+            return replace(cls.onto_columns(2, names=names), unit=units)
+        at = bend(at, units)
         share = np.full(k, 1.0 / k) if weights is None else np.asarray(weights, dtype=float)
         share = share / share.sum()
         center = share @ at
@@ -95,14 +106,14 @@ class Projection:
         within = spread if variances is None else share @ np.asarray(variances, dtype=float)
         scale = np.sqrt(np.where(within > 0, within, np.where(spread > 0, spread, 1.0)))
         if d == 1:
-            return cls(center, np.array([[1.0, 0.0]]), (_titles(names, 1)[0], ""))
+            return cls(center, np.array([[1.0, 0.0]]), (_titles(names, 1)[0], ""), units)
         scatter = (off / scale).T @ (share[:, None] * (off / scale)) + _WITHIN * np.eye(d)
         vectors = np.linalg.eigh(scatter)[1][:, :-3:-1]
         # An eigenvector has no sign of its own: make the largest entry positive.
         vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), [0, 1]])
         titles = _titles(names, d)
         labels = (_name(1, vectors[:, 0], titles), _name(2, vectors[:, 1], titles))
-        return cls(center, vectors / scale[:, None], labels)
+        return cls(center, vectors / scale[:, None], labels, units)
 
     @classmethod
     def from_model(cls, model: Any) -> Self:
@@ -132,7 +143,7 @@ class Projection:
                 f"this projection is of {self.n_columns} columns; the array has shape "
                 f"{points.shape}: give points as rows of that many columns"
             )
-        return (points - self.center) @ self.axes
+        return np.asarray((bend(points, self.unit) - self.center) @ self.axes)
 
     def covariance(self, cov: ArrayLike) -> NDArray[np.float64]:
         """Return the projection (2, 2) of a covariance of the columns, (d, d) or (d,)."""
@@ -153,32 +164,35 @@ class Projection:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and text, fit for JSON."""
-        return {
-            "center": self.center.tolist(),
-            "axes": self.axes.tolist(),
-            "labels": list(self.labels),
-        }
+        unit = [None if np.isnan(one) else one for one in self.unit.tolist()]
+        axes, labels = self.axes.tolist(), list(self.labels)
+        return {"center": self.center.tolist(), "axes": axes, "labels": labels, "unit": unit}
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Self:
         """Return the projection that `to_dict` made plain."""
         try:
             center = np.array(saved["center"], dtype=float)
-            axes = np.array(saved["axes"], dtype=float)
+            axes, unit = (np.array(saved[key], dtype=float) for key in ("axes", "unit"))
             first, second = (str(label) for label in saved["labels"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"this is not a saved projection: {error}") from error
-        if center.ndim != 1 or axes.shape != (len(center), 2):
+        if center.ndim != 1 or axes.shape != (len(center), 2) or unit.shape != center.shape:
             raise ValueError(
-                f"a saved projection of {center.shape} columns must have two axes for each; "
-                f"it has axes of shape {axes.shape}"
+                f"a saved projection of {center.shape} columns must have two axes and a unit "
+                f"for each; it has axes of shape {axes.shape}, units of {unit.shape}"
             )
-        return cls(center, axes, (first, second))
+        return cls(center, axes, (first, second), unit)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Projection) and self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+
+def bend(x: ArrayLike, unit: ArrayLike) -> NDArray[np.float64]:
+    """Return values as they are drawn: by their logarithms in columns that have a unit."""
+    return np.where(np.isnan(unit), x, np.arcsinh(np.asarray(x) / unit))
 
 
 def _titles(names: Sequence[Any] | None, n_columns: int) -> list[str]:

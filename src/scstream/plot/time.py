@@ -1,4 +1,4 @@
-"""What changed over time: the river of weights, the number of clusters, the anomaly score."""
+"""What changed over time: the river of weights, the number of clusters, the scores."""
 
 from __future__ import annotations
 
@@ -140,10 +140,10 @@ def plot_scores(
     times: ArrayLike,
     quantiles: Mapping[float, ArrayLike],
     *,
-    labels: tuple[str, str] = ("time", "anomaly score"),
+    labels: tuple[str, str] = ("time", "score (log density)"),
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the anomaly score over time: its middle, and bands between its quantiles.
+    """Draw the scores over time: their middle, and bands between their quantiles.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def plot_scores(
         if share == 0.5:
             ax.plot(when, lines[share], color=PALETTE[9], linewidth=1.6, label="half of the rows")
         elif share not in paired:
-            name = "the highest" if share == 1.0 else f"{_percent(share)} lie below"
+            name = "the lowest" if share == 0.0 else f"{_percent(share)} lie below"
             ax.plot(when, lines[share], ":", color=PALETTE[10], linewidth=1.3, label=name)
     ax.legend(**_ABOVE)
     _frame(ax, when, labels)

@@ -38,7 +38,7 @@ class Live:
         model : ScStream
             After `partial_fit`.
         scores : array-like (n,), optional
-            ``-model.score_samples(X)`` of the batch's rows, taken before they were learned.
+            ``model.score_samples(X)`` of the batch's rows, taken before they were learned.
         rows : array or data frame (n, d), optional
             The batch, of which some rows are drawn, and the most unusual ones listed. An array
             is copied, so that you may fill it anew.

@@ -51,7 +51,7 @@ class Metrics:
         )
         self.score = Gauge(
             "scstream_score",
-            "Quantiles of minus the log density of the last batch's rows",
+            "Quantiles of the scores (log densities) of the last batch's rows",
             ["quantile"],
             registry=r,
         )

@@ -42,14 +42,12 @@ class PageRecorder(Recorder):
     def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
         """Show the model after a batch."""
         before, self._before = self._before, learner_of(model)
-        scores: Scores = None
-        if score is not None:
-            scores = -score
-        elif before is not None:
-            scores = partial(_surprise, before, batch.X)
+        scores: Scores = score
+        if score is None and before is not None:
+            scores = partial(_scores, before, batch.X)
         self._served.observe(model, scores, batch.X)
 
 
-def _surprise(before: Learner, X: Any, model: ScStream) -> Floats:
+def _scores(before: Learner, X: Any, model: ScStream) -> Floats:
     """Return the scores of a batch's rows by what was known before it."""
-    return -assess(model._fitted_to(before, X), X).score
+    return assess(model._fitted_to(before, X), X).score

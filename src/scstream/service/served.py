@@ -147,7 +147,7 @@ class Served:
             raise ValueError("No model is available.")
         check_time(time, model)
         X = for_model(rows, model)
-        scores = -self.model.score_samples(X) if model.n_batches_ else None
+        scores = self.model.score_samples(X) if model.n_batches_ else None
         self._began = monotonic()
         model.partial_fit(X, time=time)
         self.observe(model, scores, X)

@@ -72,6 +72,5 @@ class ChronicleJournal(Journal, Recorder):
 
     def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
         """Write a batch's moment."""
-        surprise = None if score is None else -score
-        moment = self._chronicle.observe(model, surprise, batch.X)
+        moment = self._chronicle.observe(model, score, batch.X)
         self._add(self._chronicle.text(moment))

@@ -54,7 +54,7 @@ def standalone(data: PageData, *, title: str, mark: str, tables: str) -> str:
 <link rel="icon" href="data:,">
 <style>{sheet}</style>
 <noscript><style>.tables {{ margin: 0 auto; max-width: 60rem; overflow-x: auto; padding: 1rem; }}
-td, th {{ padding: 0.25rem 1rem 0.25rem 0; text-align: left; vertical-align: top; }}
+.tables td, .tables th {{ max-width: 24rem; white-space: normal; }}
 .page {{ display: none; }}</style></noscript>
 </head>
 <body>
