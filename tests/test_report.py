@@ -120,6 +120,10 @@ def small(batch, ids, score=None, events=()):
 def test_clusters_without_a_place_or_score_are_listed(ids):
     chronicle = Chronicle()
     chronicle._add(small(0, ids))
+    one = render_report(chronicle)
+    assert f"Clusters</td><td>{len(ids)}</td>" in one
+    assert "Events</h2>" not in one
+    chronicle._add(small(1, ids))
     page = render_report(chronicle)
     assert f"{len(ids)} at the end" in page
     assert "Events</h2><p>None.</p>" in page
