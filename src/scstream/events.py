@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 
 from scstream.families.contract import Array, Family
 from scstream.families.typical import deviations
+from scstream.families.widening import CLOCK
 from scstream.groups.lasting import Lasting
 from scstream.records import BatchRecord
 from scstream.sampler.clusters import Ints
@@ -24,6 +25,7 @@ KINDS = (
     "death",
     "drift",
     "widen",
+    "clock",
     "group-split",
     "group-merge",
 )
@@ -43,7 +45,8 @@ class Event:
     ----------
     kind : str
         "split", "merge", "birth", "return", "death" or "drift" of a cluster; "widen" of a column;
-        "group-split" or "group-merge", whose ids are those of groups.
+        "clock" of the column of times; "group-split" or "group-merge", whose ids are those of
+        groups.
     batch : int
         The batch's number, from 0.
     time : float
@@ -63,9 +66,10 @@ class Event:
         of the data (shares of categories, directions), or there are more than 100 columns.
     column : str or None
         Of a widening: the column that ``family="auto"`` takes for something wider from this batch
-        on, since it holds what the family before cannot take.
+        on, since it holds what the family before cannot take. Of a clock: the column of the times.
     was, now : str or None
-        What the column was taken for, and is now: names of families, or numbers of categories.
+        What the column was taken for, and is now: names of families, or numbers of categories;
+        steps of time, where a clock went back for good.
 
     Notes
     -----
@@ -137,7 +141,10 @@ def events_of(
         *(("death", a, survivor.get(a)) for a in record.deaths),
     ]
     at = record.batch, record.time
-    out = [Event("widen", *at, None, column=w.column, was=w.was, now=w.now) for w in record.widened]
+    out = [
+        Event("clock" if w.was == CLOCK else "widen", *at, None, None, None, None, *astuple(w))
+        for w in record.widened
+    ]
     out += [Event(kind, *at, a, b) for kind, a, b in found]
     if before is not None and after is not None and after.time > before.time:
         out += _drifts(record, before, after, columns)

@@ -123,7 +123,7 @@ def _events(chronicle: Chronicle) -> str:
 
 def _about(event: dict[str, Any]) -> str:
     """Return what an event is about."""
-    if event["kind"] == "widen":
+    if "column" in event:
         return f"{event['column']}, {event['was']} to {event['now']}"
     cluster, other = event["cluster"], event.get("other")
     if event["kind"] == "split":

@@ -195,6 +195,28 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(rows, tmp_path, batches
     assert third.totals == whole.totals
 
 
+def test_a_clock_that_goes_back_is_an_event_and_a_resume_knows_it(rows, tmp_path):
+    lines = [f"{i % 400},{x},{y}" for i, (x, y) in enumerate(data(rows))]
+    rows.write_text("t,x,y\n" + "\n".join(lines) + "\n")
+    options = SourceOptions(SIZE, guess=True, time_column="t")
+    whole, heard = tmp_path / "whole.jsonl", []
+    follow(rows, {"events": EventJournal(whole)}, options, model(on_event=heard.append))
+    told = [json.loads(line) for line in whole.read_text().splitlines()]
+    clocks = [event for event in told if event["kind"] == "clock"]
+    assert [(event["column"], event["was"]) for event in clocks] == [("t", "clock")]
+    assert [event.kind for event in heard].count("clock") == 1
+    for batches in (9, 11, 15):
+        part, folder = tmp_path / f"{batches}.jsonl", tmp_path / f"state{batches}"
+        interrupt, more = Interrupt(), {"checkpoint": folder}
+        with open_source(rows, options) as source:
+            stops = Stops(source, interrupt, batches)
+            run(model(), stops, {"events": EventJournal(part)}, interrupt=interrupt, **more)
+        result = follow(rows, {"events": EventJournal(part)}, options, **more)
+        assert result.resumed is not None
+        assert result.totals.widened == 0
+        assert part.read_bytes() == whole.read_bytes()
+
+
 def test_a_file_that_grew_is_read_on(rows, tmp_path):
     text = rows.read_bytes()
     half = text.index(b"\n", len(text) // 2) + 1

@@ -1,12 +1,12 @@
-"""Rows with a wrong clock do not carry the stream's clock along, and gaps are gaps."""
-
-import re
+"""Rows with a wrong clock do not carry the stream's clock along; one that goes back is none."""
 
 import numpy as np
 import pytest
 
 from scstream.sources import SourceOptions, open_source
-from scstream.sources.batch_times import BatchTimes, latest
+from scstream.sources.batch_times import BatchTimes
+from scstream.sources.chunks import Layout
+from scstream.sources.pace import latest
 
 N = 600
 CLEAN = np.datetime64("2026-03-01T00:00:00") + 60 * np.arange(N)
@@ -88,7 +88,7 @@ def test_single_rows_with_gaps_between_them_are_periods(path):
 def test_a_gap_is_settled_once_there_are_rows_to_judge_it_by(n, final, found):
     lots = [np.array([5.0]), *(np.array([t]) for t in (1000.0, 7.0, 1001.0, 8.0, 1002.0))]
     lines = [np.array([i]) for i in range(6)]
-    times = BatchTimes("rows", "row", dates=False, period=10.0, robust=True, place={"period": -1})
+    times = BatchTimes(Layout("rows", ["t"], [0]), 10.0, 1000, {"period": -1})
     assert times.next_period(lots[:n], lines, 0, final=final) == (None, True)
     assert times.next_period(lots[:n], lines, 1, final=final) == found
 
@@ -104,25 +104,78 @@ def test_the_latest_time_is_that_of_the_latest_row_where_none_is_far_ahead():
     assert latest(np.append([-1e9], np.append(np.arange(99.0), 1e6))) == 98.0
 
 
+def minutes(n, start="2026-03-01"):
+    return np.datetime64(f"{start}T00:00:00") + 60 * np.arange(n)
+
+
+RNG = np.random.default_rng(0)
+MONTHS = "01", "10", "02"
+NO_CLOCKS = {
+    "stations": np.concatenate([minutes(3000)] * 3),
+    "months as 1, 10, 2": np.concatenate(
+        [minutes(3000, f"2026-{m}-01") for m in ("01", "10", "02")]
+    ),
+    "another order": np.concatenate([minutes(1000), RNG.permutation(minutes(8000))]),
+    "seconds of the day": np.tile(np.arange(0, 86400, 30), 4),
+    "restarts": 60 * np.concatenate([np.arange(3500), np.arange(2500), np.arange(4000)]),
+    "newest first": minutes(5000)[::-1],
+    "1970": np.concatenate([minutes(3000), minutes(4000, "1970-01-01")]),
+    "a batch of 2099": np.concatenate(
+        [minutes(3000), np.full(1000, AHEAD), minutes(4000, "2026-03-04")]
+    ),
+}
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 1000}, {"batch_size": 100}, {"period": 3600.0}])
+@pytest.mark.parametrize("when", NO_CLOCKS.values(), ids=NO_CLOCKS)
+def test_time_goes_on_where_the_clock_does_not(path, when, options, caplog):
+    def batches(place=None):
+        lines = [f"{t},{i % 7}.5" for i, t in enumerate(when)]
+        path.write_text("when,x\n" + "\n".join(lines) + "\n")
+        with open_source(path, SourceOptions(guess=True, time_column="when", **options)) as source:
+            if place is not None:
+                source.seek(place)
+            found = list(source)
+        return found, [(b.n, b.time, b.clock, b.place) for b in found]
+
+    found, told = batches()
+    assert sum(batch.n for batch in found) == len(when)
+    gaps = np.diff([batch.time for batch in found])
+    lost = next(i for i, batch in enumerate(found) if batch.clock is not None)
+    before = max(lost - 1, 0)
+    said = [r.getMessage() for r in caplog.records if "no clock" in r.getMessage()]
+    assert len(said) == sum(batch.clock is not None for batch in found) == 1
+    # From there on time never waits.
+    assert gaps[before:].min() >= 0.3 * np.median(gaps[gaps > 0.01])
+    assert found[lost].clock.column == "when"
+    assert "steps of" in found[lost].clock.now
+    for at in (before, lost, len(found) - 2):
+        assert batches(found[at].place)[1] == told[at + 1 :]
+
+
+@pytest.mark.parametrize("guess", [True, False])
 @pytest.mark.parametrize(
-    ("options", "batches", "said"),
-    [
-        ({"batch_size": 100}, 22, "2026-03-01 09:59:00. Until later ones come, time stands still."),
-        ({"period": 3600}, 10, "2026-03-01 09:00:00. .*time stands still, and no batch ends."),
-    ],
+    ("units", "start"), [((1, 1000, 1), 1.77e9), ((1000, 10**9), 1.77e9), ((1, 1000, 1), 0)]
 )
-def test_times_that_go_back_for_good_are_reported(path, caplog, options, batches, said):
-    late = np.datetime64("2025-03-01T00:00:00") + 60 * np.arange(1600)
-    found = read(path, np.concatenate([CLEAN, late]), **options)
-    assert len(found) == batches
-    assert sum(n for n, _ in found) == N + 1600
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 1
-    assert re.search(said, told[0])
+def test_times_in_another_unit_are_converted_with_a_word(path, units, start, guess, caplog):
+    t = int(start) + np.arange(2500 * len(units))
+    when = [int(v) * units[i // 2500] for i, v in enumerate(t)]
+    path.write_text("when,x\n" + "".join(f"{t},{i % 7}.5\n" for i, t in enumerate(when)))
+    with open_source(path, SourceOptions(100, guess=guess, time_column="when")) as source:
+        times = np.array([float(batch.time) for batch in source])
+    assert np.allclose(np.diff(times), np.diff(times)[0], atol=0)
+    assert any("unit" in record.getMessage() for record in caplog.records)
 
 
-def test_some_late_rows_are_not_reported(path, caplog):
-    late = np.datetime64("2025-03-01T00:00:00") + 60 * np.arange(900)
+def test_time_goes_on_where_the_clock_stands_still(path):
+    times = [
+        time for _, time in read(path, np.minimum(minutes(6000), minutes(3001)[-1]), batch_size=100)
+    ]
+    assert np.diff(times)[-10:].min() > 3000
+
+
+def test_some_late_rows_are_no_matter(path, caplog):
+    late = np.datetime64("2025-03-01T00:00:00") + 60 * np.arange(150)
     for options in ({"batch_size": 100}, {"period": 3600}):
         read(path, np.concatenate([CLEAN, late, CLEAN + 86400, late]), **options)
     days = np.datetime64("2026-03-01") + np.arange(4000) // 2000

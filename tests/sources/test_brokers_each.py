@@ -264,8 +264,9 @@ def test_settings_that_make_no_sense_are_refused(options, complaint):
 
 
 FORGED = [
-    {"messages": "many"}, {"messages": -1}, {"messages": True}, {"time": "noon"}, {"time": None},
-    {"time": 1e999}, {"at": []}, {"at": None}, {"columns": None}, {"columns": [["x"]]},
+    {"messages": "many"}, {"messages": -1}, {"messages": True}, {"clock": "noon"},
+    {"clock": {"x": 1}}, {"clock": {"last": "noon"}}, {"clock": {"last": 1e999}}, {"at": []},
+    {"at": None}, {"columns": None}, {"columns": [["x"]]},
     {"columns": [["x", "colour"]]}, {"columns": [[[], "number"]]}, {"columns": {"x": "number"}},
 ]  # fmt: skip
 POSITIONS = {

@@ -5,7 +5,7 @@ export interface ClusterEvent {
   time: number;
   cluster: number | null;
   other?: number | null;
-  column?: string; // of the kind "widen"
+  column?: string; // of the kinds "widen" and "clock"
   was?: string;
   now?: string;
   [more: string]: unknown;

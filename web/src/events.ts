@@ -38,7 +38,7 @@ export function eventList(store: Store, events: ClusterEvent[]): HTMLElement {
 
 function words(event: ClusterEvent): string {
   const { kind, cluster, other } = event;
-  if (kind === "widen") return `${event.column}: ${event.was} to ${event.now}`;
+  if (event.column !== undefined) return `${event.column}: ${event.was} to ${event.now}`;
   if (kind === "drift") return `${cluster}, by ${Number(event.distance).toFixed(1)} sd`;
   if (kind.endsWith("split")) return `${other} from ${cluster}`;
   if (kind.endsWith("merge")) return `${other} into ${cluster}`;

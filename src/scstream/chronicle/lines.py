@@ -69,7 +69,7 @@ def from_line(raw: bytes) -> dict[str, Any]:
 def read_event(saved: dict[str, Any]) -> dict[str, Any]:
     """Return an event of a file that has what every event has."""
     known: dict[str, Any] = {"kind": str(saved["kind"]), "time": float(saved["time"])}
-    if known["kind"] == "widen":  # which is about a column
+    if known["kind"] in ("widen", "clock"):  # which are about a column
         known |= {name: str(saved[name]) for name in ("column", "was", "now")}
     else:
         known["cluster"] = int(saved["cluster"])

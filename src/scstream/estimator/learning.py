@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from time import sleep
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ from scstream.events import Sight
 from scstream.families import Family
 from scstream.families.columns import plain_table
 from scstream.families.contract import Array
+from scstream.families.widening import Widening
 from scstream.groups.grouping import Grouping
 from scstream.records import HISTORY as _HISTORY
 from scstream.sampler.choose import few_columns, is_small
@@ -213,6 +215,15 @@ class Learning(Describing):
         if new_kinds:  # that a column has ever more categories is said once
             check.say_widened(new_kinds)
             self._told_of_widened = told + tuple((w.column, w.now[-10:]) for w in new_kinds)
+
+    def _note_clock(self, change: Widening) -> None:
+        """Add to the last batch's events what became of the clock."""
+        record = self._history[-1]
+        self._history[-1] = replace(record, widened=(*record.widened, change))
+        if self.on_event is not None:
+            for event in self.events_:
+                if event.kind == "clock":
+                    self.on_event(event)
 
     def _warn_of_forgetting(self, gap: float) -> None:
         """Warn, once, that hardly anything is left of the last batch when the next one comes."""

@@ -35,6 +35,7 @@ from scstream.families.poisson import Poisson
 from scstream.families.product import Product
 from scstream.support.words import counted
 
+CLOCK = "clock"  # what a column of times was taken for that is none any more
 _CELL = 2.0  # the width of cells of whole numbers: deviations of .58, so that neighbours overlap
 
 
@@ -46,7 +47,8 @@ class Widening:
     ----------
     column : str
     was, now : str
-        Names of families; of a column of categories, how many it has.
+        Names of families; of a column of categories, how many it has; of a clock, `CLOCK` and what
+        time goes on by since.
     """
 
     column: str

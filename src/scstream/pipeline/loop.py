@@ -303,6 +303,8 @@ class _Loop:
                 ) from error
             self.learned = perf_counter() - start
             self.torn = True
+            if batch.clock is not None:
+                model._note_clock(batch.clock)
             self._open()
             if first:
                 self.source.require(needed(model.family_, self._width()))

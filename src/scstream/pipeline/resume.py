@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scstream.checkpoint import CheckpointError
+from scstream.families.widening import CLOCK
 from scstream.sources.base import Batch, Place
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ class Totals:
         record = model.history_[-1]
         self.rows += batch.n
         self.batches += 1
-        for name in ("births", "deaths", "splits", "merges", "returns", "widened"):
+        for name in ("births", "deaths", "splits", "merges", "returns"):
             setattr(self, name, getattr(self, name) + len(getattr(record, name)))
+        self.widened += sum(change.was != CLOCK for change in record.widened)
 
 
 @dataclass(frozen=True)

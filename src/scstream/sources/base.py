@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.columns import Columns
+from scstream.families.widening import Widening
 from scstream.support.advice import Advice
 
 Place = dict[str, Any]  # plain JSON: numbers, text, lists and dicts of them
@@ -64,6 +65,8 @@ class Batch:
         The rows that were left out before the end of this batch.
     where : str
         Where the rows are, for messages: "data.csv, lines 2 to 1001".
+    clock : Widening or None
+        That the clock is none any more from this batch on, or in another unit.
     """
 
     X: NDArray[np.float64] | Columns
@@ -73,6 +76,7 @@ class Batch:
     numbers: NDArray[np.int64] | None = None
     rejects: Sequence[Reject] = ()
     where: str = ""
+    clock: Widening | None = None
 
     @property
     def n(self) -> int:

@@ -1,29 +1,32 @@
 """Where batches of periods end, and the times of batches.
 
 A row whose clock is wrong must not carry the stream's clock along: all clusters would be forgotten
-at once, no later row would begin a period, and time would stand still from then on.
+at once, and no later row would begin a period. Where the clock itself goes back for good, time goes
+on by steps, and batches of periods become batches of as many rows as before.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.families.widening import CLOCK, Widening
 from scstream.sources.base import Place
+from scstream.sources.pace import Pace, latest, many
 from scstream.support.messages import warn
-from scstream.support.times import Moment, as_date
+from scstream.support.times import Moment, as_date, as_length
+
+if TYPE_CHECKING:
+    from scstream.sources.chunks import Layout
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _NO_PERIOD = -(2**62)
+_PERIODS = 5  # of late rows in a row: the clock is none
 _JUDGES = 5  # rows of which most must lie in a period, or later, for it to begin after a gap
-_AHEAD = 100  # one row in so many, but at least one, may lie ahead of its batch
-_MANY = 1000  # late rows in a row: by then the clock was set back, or started again
-_FEW = 10  # rows: among fewer none is said to lie ahead
 
 
 class _Lot(NamedTuple):
@@ -41,43 +44,49 @@ class BatchTimes:
 
     Parameters
     ----------
-    name : str
-        What the source is called in messages.
-    unit : str
-        What its rows are counted by.
-    dates : bool
-        Whether times are dates.
+    layout : Layout
+        What the source and its rows are called, and whether times are dates.
     period : float or None
         The length of time that a batch covers.
-    robust : bool
-        Whether batches of a number of rows have a time in any case; else the model refuses what
-        goes back.
+    rows : int
+        The rows of a batch without periods.
     place : dict
         Of the last batch.
     """
 
-    def __init__(
-        self, name: str, unit: str, *, dates: bool, period: float | None, robust: bool, place: Place
-    ) -> None:
-        self._name, self._unit, self._dates = name, unit, dates
+    def __init__(self, layout: Layout, period: float | None, rows: int, place: Place) -> None:
+        self._layout = layout
         self._period = period
-        self._robust = robust
         self._last = int(place.get("period", _NO_PERIOD))
-        self._clock: float | None = place.get("clock")  # the time of the last batch
+        self._usual = rows
+        # Of periods: batches, their rows, and how many a batch has since the clock is none.
+        self._batches, self._rows, self._wanted = place.get("rows", (0, 0, 0))
+        self._pace = Pace.of(place)
         self._open: int | None = None  # the period of the batch that is being filled
         self._ahead: tuple[int, float] | None = None  # a row that may lie ahead, and its time
-        self._late = 0  # successive rows that came late
-        self._warned = self._warned_of_late = False
+        self._late = 0  # successive rows of the batch that is being filled that came late
+        self._warned = False
+        self._change: Widening | None = None
 
     def forget_open(self) -> None:
         """Forget what was seen of the batch that is being filled."""
-        self._open = None
+        self._open, self._late = None, 0
+
+    def change(self) -> Widening | None:
+        """Return, once, what became of the clock in the last batch, None if nothing did."""
+        change, self._change = self._change, None
+        return change
+
+    @property
+    def rows_wanted(self) -> int | None:
+        """How many rows the next batch has; None if its period decides."""
+        return self._wanted or None if self._period is not None else self._usual
 
     def kept(self) -> Place:
         """Return what a place holds of times."""
-        if self._period is not None:
-            return {"period": self._last}
-        return {} if self._clock is None else {"clock": self._clock}
+        if self._period is None:
+            return self._pace.kept()
+        return {"period": self._last, "rows": [self._batches, self._rows, self._wanted]}
 
     def next_period(
         self, times: Sequence[Floats], lines: Sequence[Ints], at: int, *, final: bool
@@ -105,9 +114,13 @@ class BatchTimes:
         if self._open is not None:
             known = self._open - 1
             found, settled = self._first_after(self._open, lot, start)
-        if found is None and settled:
-            self._count_late(lot.periods <= known, lot.lines, known + 1)
-        return found, settled
+        cut = self._count_late((lot.periods <= known)[:found]) if settled else None
+        if cut is None:
+            return found, settled
+        self._wanted = max(1, self._rows // self._batches) if self._batches else self._usual
+        step = f"{self._shown_length(self._period or 1.0)} with every {self._wanted:,} rows"
+        self._say_lost(int(lot.lines[cut - 1]), (known + 1) * (self._period or 1.0), step)
+        return cut, True
 
     def _periods(self, times: Any) -> Any:
         """Return the period of each time."""
@@ -130,79 +143,79 @@ class BatchTimes:
 
     def of_batch(self, times: Floats, lines: Ints) -> float:
         """Return the time of a batch: the end of its period, or that of its latest row."""
-        kind = Moment if self._dates else float
+        kind = Moment if self._layout.dates else float
         if self._period is None:
-            return kind(self._later_than_last(times, lines) if self._robust else times.max())
-        self._last = self._last + 1 if self._open is None else self._open
-        self._open, self._late = None, 0
+            return kind(self._by_pace(times, lines))
+        if self._wanted:
+            self._last = max(self._last + 1, int(self._periods(latest(times))))
+        else:
+            self._last = self._last + 1 if self._open is None else self._open
+            self._batches, self._rows = self._batches + 1, self._rows + len(times)
+        self.forget_open()
         return kind((self._last + 1) * self._period)
 
-    def _later_than_last(self, times: Floats, lines: Ints) -> float:
-        """Return the time of the latest row, or just after the last batch if all come late."""
-        time = latest(times)
+    def _by_pace(self, times: Floats, lines: Ints) -> float:
+        """Return the time of the latest row, or a later one where the clock has gone back."""
+        pace, time = self._pace, latest(times)
         if self._ahead is not None and time < self._ahead[1]:
             self._warn(*self._ahead)
         last = int(np.argmax(times))
         self._ahead = (int(lines[last]), float(times[last])) if times[last] > time else None
-        if self._clock is not None:
-            # Batches of one time differ by a last place, so the clock may be a little later.
-            late = time < self._clock and not math.isclose(time, self._clock)
-            self._count_late(np.full(len(times), late), lines, self._clock)
-            time = max(time, math.nextafter(self._clock, math.inf))
-        self._clock = time
+        by, before, line = pace.change_unit(time), pace.step, int(lines[-1])
+        if by is not None:
+            self._say_unit(line, by)
+        time = pace.go_on(time / pace.scale, times / pace.scale)
+        if pace.step is not None and before is None:
+            step = f"{self._shown_length(pace.step)} with each batch"
+            self._say_lost(line, pace.high, step)
         return time
 
-    def _count_late(self, late: NDArray[np.bool_], lines: Ints, before: float) -> None:
-        """Count successive rows whose times lie before one, and report when they are many."""
-        fresh = np.flatnonzero(~late)
-        self._late = len(late) - 1 - int(fresh[-1]) if len(fresh) else self._late + len(late)
-        if self._late < _MANY or self._warned_of_late:
-            return
-        self._warned_of_late = True
-        still = "" if self._period is None else ", and no batch ends"
+    def _count_late(self, late: NDArray[np.bool_]) -> int | None:
+        """Return behind which row the late ones in a row are too many for a clock, if they are."""
+        place = np.arange(1, len(late) + 1)
+        fresh = np.maximum.accumulate(np.where(late, 0, place))
+        runs = place - fresh + np.where(fresh == 0, self._late, 0)
+        usual = self._rows // self._batches if self._batches else self._usual
+        too_many = np.flatnonzero(runs >= many(_PERIODS * usual))
+        if len(runs):
+            self._late = int(runs[-1])
+        return int(place[too_many[0]]) if len(too_many) else None
+
+    def _say_lost(self, line: int, before: float, step: str) -> None:
+        """Say that a clock is none any more, and keep it for an event."""
+        column = self._layout.clock
+        self._change = Widening(column, CLOCK, f"steps of {step}")
         warn(
-            f"{self._name}, {self._unit} {lines[-1]}: times have gone back, {self._late:,} rows in "
-            f"a row are before {self._shown(before * (self._period or 1.0))}. Until later ones "
-            f"come, time stands still{still}."
+            f"{self._layout.name}, {self._layout.unit} {line}: the times in {column!r} go back for "
+            f"good, or stand still: none is later than {self._shown(before)}. It is no clock from "
+            f"here on; time goes on by {step}."
+        )
+
+    def _say_unit(self, line: int, by: float) -> None:
+        """Say that a clock's unit has changed, and keep it for an event."""
+        column, times = self._layout.clock, f"{max(by, 1 / by):,.0f} times"
+        now = f"{times} {'finer' if by > 1 else 'coarser'}"
+        self._change = Widening(column, CLOCK, f"clock in a unit {now}")
+        warn(
+            f"{self._layout.name}, {self._layout.unit} {line}: the times in {column!r} are in a "
+            f"unit {now} from here on, and are converted."
         )
 
     def _shown(self, time: float) -> str:
-        return as_date(time) if self._dates else f"{time:g}"
+        return as_date(time) if self._layout.dates else f"{time:g}"
+
+    def _shown_length(self, length: float) -> str:
+        return as_length(length) if self._layout.dates else f"{length:.3g}"
 
     def _warn(self, line: int, time: float) -> None:
         if self._warned:
             return
         self._warned = True
         warn(
-            f"{self._name}, {self._unit} {line}: its time, {self._shown(time)}, is far ahead of "
-            "the rows around it. Such rows do not move the clock; they count with the batch they "
-            "are in."
+            f"{self._layout.name}, {self._layout.unit} {line}: its time, {self._shown(time)}, is "
+            "far ahead of the rows around it. Such rows do not move the clock; they count with the "
+            "batch they are in."
         )
-
-
-def latest(times: Floats) -> float:
-    """Return the time of the latest row, without a few that are ahead of all others.
-
-    They are by more than the others' times cover, late rows aside.
-
-    Examples
-    --------
-    >>> times = np.arange(100.0)
-    >>> times[50] = 1e9
-    >>> latest(times), latest(np.append(times, 2e9)), latest(times[:5])
-    (99.0, 1000000000.0, 4.0)
-    """
-    n = len(times)
-    if n < _FEW:
-        return float(times.max())
-    few = max(1, n // _AHEAD)
-    ordered = np.sort(times)
-    tail = ordered[n - few - 1 :]
-    gaps = np.diff(tail)
-    widest = int(np.argmax(gaps))
-    if gaps[widest] > tail[widest] - ordered[few]:
-        return float(tail[widest])
-    return float(tail[-1])
 
 
 def _from(times: Sequence[Floats], at: int, i: int) -> Floats:

@@ -102,6 +102,8 @@ class Layout:
         Whether the times are dates.
     named : bool
         Whether the columns have names of their own.
+    clock : str
+        The column of the times.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Layout:
     unit: str = "line"
     dates: bool = False
     named: bool = True
+    clock: str = ""
 
     @property
     def labels(self) -> list[str]:
@@ -136,10 +139,7 @@ class Cutter:
         self._rejects: list[Reject] = []
         self._error: MalformedRow | None = None
         self._complete: Sequence[bool] | None = None
-        self._times = BatchTimes(
-            layout.name, layout.unit, dates=layout.dates, period=options.period,
-            robust=options.guess, place=place,
-        )  # fmt: skip
+        self._times = BatchTimes(layout, options.period, options.batch_size, place)
         self._quiet = 0  # chunks that are known to lie in the batch that is being filled
         self._final = False  # whether no row comes after those that wait
         self._size = 0
@@ -257,8 +257,9 @@ class Cutter:
 
     def _enough(self) -> int | None:
         """Return how many rows the next batch has, None if it is not complete yet."""
-        if self.options.period is None:
-            return self.options.batch_size if self._size >= self.options.batch_size else None
+        wanted = self._times.rows_wanted
+        if wanted is not None:
+            return wanted if self._size >= wanted else None
         n = sum(len(chunk) for chunk in self._good[: self._quiet])
         times = [chunk.time for chunk in self._good if chunk.time is not None]
         lines = [chunk.line for chunk in self._good]
@@ -298,6 +299,7 @@ class Cutter:
             chunk.row,
             rejects,
             f"{self.layout.name}, {self.layout.unit}s {lines[0]} to {lines[-1]}",
+            self._times.change(),
         )
 
     def _rows(self, values: Floats | list[NDArray[Any]], n: int) -> Floats | Table:

@@ -14,7 +14,7 @@ from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.head import refuse_other
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING, MOSTLY
+from scstream.sources.guess.values import ALSO_MISSING, MISSING, MOSTLY
 from scstream.sources.nested import flat, flat_names
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import TextRecords
@@ -122,7 +122,7 @@ class JsonSource(TextSource):
             number + (start.lines + 1),
             np.arange(start.rows + 1, start.rows + len(rows) + 1),
             TextRecords("jsonl", schema.names, text, lines[:, :2]),
-            None if schema.time is None else self._times(columns[-1], bad),
+            None if schema.time is None else self._times(columns[-1], number, bad),
             bad,
         )
         return chunk, taken, breaks
@@ -172,13 +172,13 @@ class JsonSource(TextSource):
                 bad.setdefault(i, f"column {name!r} holds {shown}, which is {wrong}")
         return column
 
-    def _times(self, column: NDArray[Any], bad: dict[int, str]) -> Floats:
+    def _times(self, column: NDArray[Any], lines: Ints, bad: dict[int, str]) -> Floats:
         schema = self.schema
         assert schema.time is not None
         if schema.time_is_text:
             time = seconds([date or "" for date in column], schema.dates)
         else:
-            time = column / EPOCHS.get(schema.dates, 1.0)
+            time = self._in_seconds(column, schema.dates, lines)
         for i in np.flatnonzero(~np.isfinite(time)).tolist():
             bad.setdefault(i, f"column {schema.names[schema.time]!r} holds no time")
         return time

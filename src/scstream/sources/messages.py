@@ -14,11 +14,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from scstream.families.widening import CLOCK, Widening
 from scstream.sources.base import SKIP, Batch, MalformedRow, Place, Reject, Source, Unread
 from scstream.sources.message_rows import Kind, MessageTable, Name
+from scstream.sources.pace import Pace
 from scstream.sources.patience import PATIENCE, Away, BrokerAwayError, BrokerError, Patience
-from scstream.sources.places import unsound, whole
+from scstream.sources.places import check_clock, unsound, whole
 from scstream.support.advice import advised
+from scstream.support.messages import warn
+from scstream.support.times import as_length
 
 _COMMIT = 10.0  # seconds for which a commit is tried
 _SLICE = 0.5  # seconds that one call to a server may wait, so that Ctrl-C is heard
@@ -159,7 +163,7 @@ class MessageSource(Source):
         self._table = MessageTable(columns, numeric=numeric, complete=complete)
         self._at: dict[str, Any] | None = None  # the position; None until it is known
         self._count = 0  # messages before it
-        self._time = -math.inf
+        self._pace = Pace()
 
     # -- what a broker's source adds --------------------------------------------------------------
 
@@ -215,7 +219,7 @@ class MessageSource(Source):
         self._table = self._table.resumed(place["columns"])
         self._at = dict(place["at"])
         self._count = place["messages"]
-        self._time = place.get("time", -math.inf)
+        self._pace = Pace.of(place)
 
     def unread(self, place: Place) -> Unread | None:
         """Return how much the server has behind a place; a server that is away is not asked."""
@@ -255,9 +259,7 @@ class MessageSource(Source):
         if place["source"] != self.name:
             raise ValueError(f"The place is one of {place['source']!r}, this is {self.name!r}.")
         whole(place, "messages")
-        time = place.get("time", 0.0)
-        if type(time) not in (int, float) or not math.isfinite(time):
-            raise unsound("time", time)
+        check_clock(place)
         if not isinstance(place["at"], dict):
             raise unsound("at", place["at"])
         self._check_position(place["at"])
@@ -323,13 +325,15 @@ class MessageSource(Source):
             "columns": self._table.to_json(),
             "messages": got.count,
         }
-        when = None
+        when = lost = None
         if self.timed and got.rows:
-            # Two batches may carry the same stamp, and clocks of servers go back; a model's time
-            # only goes on.
-            when = self._time = max(got.time, float(np.nextafter(self._time, np.inf)))
-        if math.isfinite(self._time):
-            place["time"] = self._time
+            # Two batches may carry the same stamp, and clocks of servers go back.
+            step = self._pace.step
+            when = self._pace.go_on(got.time, np.full(len(got.rows), got.time))
+            if self._pace.step is not None and step is None:
+                lost = Widening("time", CLOCK, f"steps of {as_length(self._pace.step)}")
+                warn(f"{self.name}: the server's times have gone back. {lost}.")
+        place |= self._pace.kept()
         return MessageBatch(
             X=X,
             place=place,
@@ -338,6 +342,7 @@ class MessageSource(Source):
             numbers=np.array(got.numbers, dtype=np.int64),
             rejects=got.rejects,
             where=f"messages {got.keys[0]} to {got.keys[-1]}" if got.keys else self.name,
+            clock=lost,
             keys=got.keys,
         )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import fields
 from typing import Any
 
 from scstream.sources.base import Place
 from scstream.sources.guess.dates import is_form
 from scstream.sources.guess.values import EPOCHS
+from scstream.sources.pace import Pace
 
 _MOST = 2**62
 
@@ -33,6 +36,22 @@ def check_counts(place: Place) -> None:
         whole(place, name)
     if "period" in place:
         whole(place, "period", -_MOST)
+    rows = place.get("rows", [0, 0, 0])
+    if not isinstance(rows, list) or [*map(type, rows)] != [int] * 3 or min(rows) < 0:
+        raise unsound("rows", rows)
+    check_clock(place)
+
+
+def check_clock(place: Place) -> None:
+    """Raise `ValueError` unless a place says how time went on before it, if it says anything."""
+    clock = place.get("clock", {})
+    known = {field.name for field in fields(Pace)}
+    if not isinstance(clock, dict) or not clock.keys() <= known:
+        raise unsound("clock", clock)
+    for name, value in clock.items():
+        none = value is None and name in ("last", "step")
+        if not none and (type(value) not in (int, float) or not math.isfinite(value)):
+            raise unsound("clock", clock)
 
 
 def check_columns(place: Place) -> None:

@@ -6,10 +6,14 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from time import monotonic
 
+import numpy as np
+
 from scstream.sources.base import Batch, Place, Source
-from scstream.sources.chunks import Chunk, Cutter, Layout
+from scstream.sources.chunks import Chunk, Cutter, Floats, Ints, Layout
+from scstream.sources.guess.values import EPOCHS, in_seconds
 from scstream.sources.options import SourceOptions
 from scstream.support.advice import Advice, advised
+from scstream.support.messages import warn
 from scstream.support.printable import printable_name
 
 
@@ -22,6 +26,7 @@ class RowSource(Source):
         self._place: Place = {}
         self._complete: Sequence[bool] | None = None
         self._cutter: Cutter | None = None
+        self._told_of_units = False
 
     @property
     @abstractmethod
@@ -92,6 +97,20 @@ class RowSource(Source):
                 )
             self._cutter.require(self._complete)
         return self._cutter
+
+    def _in_seconds(self, numbers: Floats, unit: str, lines: Ints) -> Floats:
+        """Return times that are numbers in seconds, and say once that some have another unit."""
+        times = in_seconds(numbers, unit)
+        odd = np.flatnonzero(times != numbers / EPOCHS.get(unit, 1.0))
+        odd = odd[np.isfinite(times[odd])]
+        if len(odd) and not self._told_of_units:
+            self._told_of_units = True
+            warn(
+                f"{self.name}, {self.layout.unit} {lines[odd[0]]}: the time {numbers[odd[0]]:.15g} "
+                f"has another unit than the first ones ({unit} since 1970). Such times are "
+                "converted."
+            )
+        return times
 
     def _kept(self) -> Place:
         """Return what a place holds besides where it is."""

@@ -25,7 +25,7 @@ from scstream.sources.guess.head import (
 )
 from scstream.sources.guess.header import scale
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING
+from scstream.sources.guess.values import ALSO_MISSING, MISSING
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import unsound, whole
 from scstream.sources.records import TextRecords, split
@@ -236,11 +236,12 @@ class SeparatedSource(TextSource):
         fields_of = NumberFields(schema, self.decimal, self._missing, guess=guess, learned=learned)
         fields_of.settle(text, numbers, found.odd[:n_odd], bad)
         words = text_columns(text, spans, self._words, bad)
-        time = self._times(numbers, words, bad)
+        line = bounds[:, 3] + (start.lines + 1)
+        time = self._times(numbers, words, line, bad)
         chunk = Chunk(
             assemble(schema, numbers[:, : schema.n_numbers], words),
             bounds[:, (2, 4)] + np.array([start.offset, start.lines]),
-            bounds[:, 3] + (start.lines + 1),
+            line,
             np.arange(start.rows + 1, start.rows + rows + 1),
             TextRecords("csv", schema.names, text, bounds[:, :2], self.separator),
             time,
@@ -265,7 +266,7 @@ class SeparatedSource(TextSource):
         }
 
     def _times(
-        self, numbers: Floats, words: list[NDArray[Any]], bad: dict[int, str]
+        self, numbers: Floats, words: list[NDArray[Any]], lines: Ints, bad: dict[int, str]
     ) -> Floats | None:
         """Return the times; a row without one cannot be taken."""
         schema = self.schema
@@ -275,7 +276,7 @@ class SeparatedSource(TextSource):
             dates = words.pop()
             time = seconds([date or "" for date in dates], schema.dates)
         else:
-            time = numbers[:, -1] / EPOCHS.get(schema.dates, 1.0)
+            time = self._in_seconds(numbers[:, -1], schema.dates, lines)
         for i in np.flatnonzero(~np.isfinite(time)).tolist():
             nothing = not schema.time_is_text or dates[i] is None
             name, held = schema.names[schema.time], "nothing" if nothing else shown(dates[i])

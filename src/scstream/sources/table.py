@@ -64,7 +64,8 @@ class TableSource(RowSource):
         """What the columns are."""
         used, time = self._columns()
         dates = time is not None and self._dates
-        return Layout(self.name, self.names, used, "row", dates, self.named)
+        clock = "" if time is None else self.names[time]
+        return Layout(self.name, self.names, used, "row", dates, self.named, clock)
 
     def _columns(self) -> tuple[list[int], int | None]:
         """Return the columns to learn from, and that of the times."""
@@ -153,7 +154,7 @@ class TableSource(RowSource):
             when = None if time is None else _times(columns[time], self.names[time], bad)
             if when is not None and time is not None:
                 self._dates = columns[time].dtype.kind == "M" or self._unit in EPOCHS
-                when = when / EPOCHS.get(self._unit, 1.0)
+                when = self._in_seconds(when, self._unit, row)
             self._at += n
             records = ColumnRecords(self.names, columns)
             yield Chunk(values, np.column_stack([row, row]), row, row, records, when, bad)

@@ -113,7 +113,8 @@ class TextSource(RowSource):
         """What the columns are."""
         schema, named = self.schema, self._header
         dates = schema.dates != ""
-        return Layout(self.name, schema.names, schema.used, dates=dates, named=named)
+        clock = "" if schema.time is None else schema.names[schema.time]
+        return Layout(self.name, schema.names, schema.used, dates=dates, named=named, clock=clock)
 
     @abstractmethod
     def _begin(self, text: bytes, final: bool) -> int | None:

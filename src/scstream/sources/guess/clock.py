@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scstream.sources.guess.amounts import is_number, to_number
 from scstream.sources.guess.dates import ISO, compact_format, seconds, usual_format
 from scstream.sources.guess.keys import is_year_name
-from scstream.sources.guess.values import EPOCHS, epoch_unit, in_order
+from scstream.sources.guess.values import epoch_unit, in_order, in_seconds
 from scstream.sources.options import SourceOptions
+from scstream.sources.pace import latest
 from scstream.support.advice import Advice
 
 _NAME = re.compile(
@@ -25,6 +26,7 @@ _NAME = re.compile(
 )
 _UNIT = re.compile(r"[\[(][^\])]*[\])]\s*$")
 _SORTED = 0.9  # share of steps that must not go back in time
+_LATE, _LATE_ROWS = 0.1, 10  # share of the rows, in a row, and rows that come late by accident
 _PLAIN = (str, int, float, np.number)
 _SAMPLE = 200  # dates whose form is looked at
 _SURE = 10  # numbers that are dates as 20260131 is, for a column of any name
@@ -79,7 +81,7 @@ class Clock:
         sure = unit in ("ms", "us", "ns") and _grows(numbers)  # whatever it is called
         if not chosen and not sure and not (is_clock_name(name) and (unit or _grows(numbers))):
             return None
-        return cls(numbers / EPOCHS[unit] if unit else numbers, unit or "")
+        return cls(in_seconds(numbers, unit or ""), unit or "")
 
     @property
     def is_date(self) -> bool:
@@ -99,7 +101,19 @@ class Clock:
     def usable(self, n: int, options: SourceOptions) -> bool:
         """Whether it can separate batches."""
         least = 1.0 if self.years else _SORTED  # years go back where a table has several series
-        return in_order(self.times) >= least and not self._coarse(n, options)
+        return self._ordered(least) and not self._coarse(n, options)
+
+    def _ordered(self, least: float = _SORTED) -> bool:
+        """Whether so many steps go on, and there are not many rows in a row before earlier ones."""
+        times = self.times[np.isfinite(self.times)]
+        if not len(times) or in_order(self.times) < least:
+            return False
+        times = times[times <= latest(times)]
+        place = np.arange(len(times))
+        fresh = np.where(times >= np.maximum.accumulate(times), place, 0)
+        return bool(
+            np.max(place - np.maximum.accumulate(fresh)) < max(_LATE_ROWS, _LATE * len(times))
+        )
 
     def _coarse(self, n: int, options: SourceOptions) -> bool:
         """Whether there are batches in which no time passes."""
@@ -114,7 +128,7 @@ class Clock:
             return f"{word}; another column is the clock" if taken else f"{word}, not a clock here"
         if not options.clock:
             return "dates"
-        if in_order(self.times) < _SORTED:
+        if not self._ordered():
             newest_first = in_order(self.times[::-1]) >= _SORTED
             return "dates, newest first" if newest_first else "dates that are not in order"
         if self._coarse(n, options):
@@ -125,7 +139,7 @@ class Clock:
         """Return the options that make it the clock."""
         if not options.clock:
             return ()
-        coarse = in_order(self.times) >= _SORTED and self._coarse(n, options)
+        coarse = self._ordered() and self._coarse(n, options)
         return (Advice("time_column", key), *[Advice("period", "1d")] * coarse)
 
 

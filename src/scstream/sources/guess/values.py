@@ -25,18 +25,37 @@ def is_truth(field: str) -> bool:
 
 
 def epoch_unit(numbers: NDArray[np.float64]) -> str | None:
-    """Return the unit of times since 1970, None if numbers are not such times.
+    """Return the usual unit of times since 1970, None if numbers are not such times.
 
     Examples
     --------
     >>> epoch_unit(np.array([1.76e12, 1.77e12])), epoch_unit(np.array([1.0, 2.0]))
     ('ms', None)
     """
-    low, high = float(np.min(numbers)), float(np.max(numbers))
-    for unit, parts in EPOCHS.items():
-        if _YEARS[0] * parts <= low and high <= _YEARS[1] * parts:
-            return unit
-    return None
+    shares = {unit: float(np.mean(_counts(numbers, parts))) for unit, parts in EPOCHS.items()}
+    return max(shares, key=lambda unit: shares[unit]) if sum(shares.values()) >= MOSTLY else None
+
+
+def in_seconds(numbers: NDArray[np.float64], unit: str) -> NDArray[np.float64]:
+    """Return times that are numbers in seconds; others of 1990 to 2100 by a unit of their own.
+
+    Examples
+    --------
+    >>> in_seconds(np.array([1.76e9, 1.76e12, 0.0]), "s").tolist()
+    [1760000000.0, 1760000000.0, 0.0]
+    """
+    if unit not in EPOCHS:
+        return numbers
+    times = numbers / EPOCHS[unit]
+    for parts in EPOCHS.values():
+        own = _counts(numbers, parts)
+        times[own] = numbers[own] / parts
+    return times
+
+
+def _counts(numbers: NDArray[np.float64], parts: float) -> NDArray[np.bool_]:
+    """Whether numbers count such parts of a second since 1970."""
+    return (_YEARS[0] * parts <= numbers) & (numbers <= _YEARS[1] * parts)
 
 
 def in_order(times: NDArray[np.float64]) -> float:
