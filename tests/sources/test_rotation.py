@@ -357,8 +357,8 @@ def test_a_trail_forgets_and_its_digest_is_that_of_the_file(tmp_path):
         ("offset", -1), ("offset", "1"), ("offset", 2**70), ("line", None), ("row", 1.5),
         ("names", "xy"), ("names", [1, 2]), ("used", [7]), ("used", []), ("used", [0, 0]),
         ("kinds", ["number"]), ("kinds", ["number", "colour"]), ("time", 9), ("clock", 5.0),
-        ("dates", 1), ("header", "yes"), ("seen", 5), ("seen", {"base": 0}), ("seen", {"digest": ""}),
-        ("seen", {"base": 10**9, "digest": ""}), ("period", "now"),
+        ("dates", 1), ("header", "yes"), ("seen", 5), ("seen", {"base": 0}),
+        ("seen", {"digest": ""}), ("seen", {"base": 10**9, "digest": ""}), ("period", "now"),
     ],
 )  # fmt: skip
 def test_a_forged_place_is_refused(log, part, value):

@@ -14,7 +14,7 @@ from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.head import refuse_other
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import ALSO_MISSING, MISSING, MOSTLY
+from scstream.sources.guess.values import ALSO_MISSING, MISSING, MOSTLY, in_seconds
 from scstream.sources.nested import flat, flat_names
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import TextRecords
@@ -178,7 +178,8 @@ class JsonSource(TextSource):
         if schema.time_is_text:
             time = seconds([date or "" for date in column], schema.dates)
         else:
-            time = self._in_seconds(column, schema.dates, lines)
+            time, odd = in_seconds(column, schema.dates)
+            self._tell_unit(column, lines, odd)
         for i in np.flatnonzero(~np.isfinite(time)).tolist():
             bad.setdefault(i, f"column {schema.names[schema.time]!r} holds no time")
         return time

@@ -6,11 +6,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from time import monotonic
 
-import numpy as np
-
 from scstream.sources.base import Batch, Place, Source
 from scstream.sources.chunks import Chunk, Cutter, Floats, Ints, Layout
-from scstream.sources.guess.values import EPOCHS, in_seconds
 from scstream.sources.options import SourceOptions
 from scstream.support.advice import Advice, advised
 from scstream.support.messages import warn
@@ -98,19 +95,15 @@ class RowSource(Source):
             self._cutter.require(self._complete)
         return self._cutter
 
-    def _in_seconds(self, numbers: Floats, unit: str, lines: Ints) -> Floats:
-        """Return times that are numbers in seconds, and say once that some have another unit."""
-        times = in_seconds(numbers, unit)
-        odd = np.flatnonzero(times != numbers / EPOCHS.get(unit, 1.0))
-        odd = odd[np.isfinite(times[odd])]
+    def _tell_unit(self, numbers: Floats, lines: Ints, odd: Ints) -> None:
+        """Say once that some times that are numbers are in another unit than the first ones."""
         if len(odd) and not self._told_of_units:
             self._told_of_units = True
             warn(
                 f"{self.name}, {self.layout.unit} {lines[odd[0]]}: the time {numbers[odd[0]]:.15g} "
-                f"has another unit than the first ones ({unit} since 1970). Such times are "
-                "converted."
+                "is in another unit than the first ones (parts of a second since 1970). Such "
+                "times are converted."
             )
-        return times
 
     def _kept(self) -> Place:
         """Return what a place holds besides where it is."""

@@ -25,7 +25,7 @@ from scstream.sources.guess.head import (
 )
 from scstream.sources.guess.header import scale
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import ALSO_MISSING, MISSING
+from scstream.sources.guess.values import ALSO_MISSING, MISSING, in_seconds
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import unsound, whole
 from scstream.sources.records import TextRecords, split
@@ -276,7 +276,8 @@ class SeparatedSource(TextSource):
             dates = words.pop()
             time = seconds([date or "" for date in dates], schema.dates)
         else:
-            time = self._in_seconds(numbers[:, -1], schema.dates, lines)
+            time, odd = in_seconds(numbers[:, -1], schema.dates)
+            self._tell_unit(numbers[:, -1], lines, odd)
         for i in np.flatnonzero(~np.isfinite(time)).tolist():
             nothing = not schema.time_is_text or dates[i] is None
             name, held = schema.names[schema.time], "nothing" if nothing else shown(dates[i])

@@ -20,7 +20,7 @@ from scstream.sources.guess.columns import columns_of_look, used_roles
 from scstream.sources.guess.dates import ISO
 from scstream.sources.guess.dialect import spread
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS
+from scstream.sources.guess.values import EPOCHS, in_seconds
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_counts, unsound
 from scstream.sources.records import ColumnRecords
@@ -154,7 +154,9 @@ class TableSource(RowSource):
             when = None if time is None else _times(columns[time], self.names[time], bad)
             if when is not None and time is not None:
                 self._dates = columns[time].dtype.kind == "M" or self._unit in EPOCHS
-                when = self._in_seconds(when, self._unit, row)
+                seconds, odd = in_seconds(when, self._unit)
+                self._tell_unit(when, row, odd)
+                when = seconds
             self._at += n
             records = ColumnRecords(self.names, columns)
             yield Chunk(values, np.column_stack([row, row]), row, row, records, when, bad)

@@ -81,7 +81,7 @@ class Clock:
         sure = unit in ("ms", "us", "ns") and _grows(numbers)  # whatever it is called
         if not chosen and not sure and not (is_clock_name(name) and (unit or _grows(numbers))):
             return None
-        return cls(in_seconds(numbers, unit or ""), unit or "")
+        return cls(in_seconds(numbers, unit or "")[0], unit or "")
 
     @property
     def is_date(self) -> bool:

@@ -36,21 +36,27 @@ def epoch_unit(numbers: NDArray[np.float64]) -> str | None:
     return max(shares, key=lambda unit: shares[unit]) if sum(shares.values()) >= MOSTLY else None
 
 
-def in_seconds(numbers: NDArray[np.float64], unit: str) -> NDArray[np.float64]:
-    """Return times that are numbers in seconds; others of 1990 to 2100 by a unit of their own.
+def in_seconds(
+    numbers: NDArray[np.float64], unit: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return times that are numbers in seconds, and the rows that have another unit.
+
+    Those are from 1990 to 2100 by a unit of their own.
 
     Examples
     --------
-    >>> in_seconds(np.array([1.76e9, 1.76e12, 0.0]), "s").tolist()
-    [1760000000.0, 1760000000.0, 0.0]
+    >>> times, odd = in_seconds(np.array([1.76e9, 1.76e12, 0.0]), "s")
+    >>> times.tolist(), odd.tolist()
+    ([1760000000.0, 1760000000.0, 0.0], [1])
     """
     if unit not in EPOCHS:
-        return numbers
-    times = numbers / EPOCHS[unit]
-    for parts in EPOCHS.values():
-        own = _counts(numbers, parts)
-        times[own] = numbers[own] / parts
-    return times
+        return numbers, np.empty(0, dtype=np.int64)
+    times, odd = numbers / EPOCHS[unit], np.zeros(len(numbers), dtype=bool)
+    for other in EPOCHS.keys() - {unit}:
+        own = _counts(numbers, EPOCHS[other])
+        times[own] = numbers[own] / EPOCHS[other]
+        odd |= own
+    return times, np.flatnonzero(odd)
 
 
 def _counts(numbers: NDArray[np.float64], parts: float) -> NDArray[np.bool_]:
