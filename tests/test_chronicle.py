@@ -74,7 +74,7 @@ def test_last_moment_is_the_model_as_it_is(followed):
     assert (last.batch, last.time, last.n_points) == (5, 5.0, 80)
     assert last.ids.tolist() == [c.id for c in clusters]
     np.testing.assert_array_equal(last.weights, [c.weight for c in clusters])
-    np.testing.assert_array_equal(last.counts, [c.count for c in clusters])
+    np.testing.assert_array_equal(last.counts, [c.rows for c in clusters])
     np.testing.assert_array_equal(last.means, [c.mean for c in clusters])
     np.testing.assert_array_equal(last.places, chronicle.projection([c.mean for c in clusters]))
     seen = chronicle.projection.covariance(clusters[0].covariance)
@@ -305,9 +305,9 @@ def test_batches_that_are_only_counted_are_part_of_the_next_moment():
 def test_what_happens_to_groups_is_noted_where_clusters_stay_as_they_are():
     calm = BatchRecord(4, 4.0, 10, 3, -1.0, births=(), deaths=(), splits=(), merges=())
     groups = Lasting(splits=((0, 2),), merges=((2, 1),))
-    events = Learned(calm, groups, None).events()
+    events = Learned(calm, groups, None, 2).events()
     assert [(e["kind"], e["cluster"], e["other"]) for e in events] == [
         ("group-split", 0, 2),
         ("group-merge", 2, 1),
     ]
-    assert Learned(calm, None, None).events() == ()
+    assert Learned(calm, None, None, 2).events() == ()

@@ -289,10 +289,11 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         """Return a data frame with a row for each cluster, the largest first, by its id.
 
         Its columns are ``group`` (where some clusters are parts of one whole, or `group_level` is
-        given), ``share`` (of the mixture), ``rows`` (that it remembers), from the second
-        batch on ``born``, ``age`` and ``speed`` (of drift, in standard deviations for each unit of
-        time), ``different`` (how it differs from the rest, in words), and then the data's columns
-        in their order: a median, mean, rate or probability, or the likeliest categories.
+        given), ``share`` (of the latest rows, by their labels), ``rows`` (that the share is
+        computed from), from the second batch on ``born``, ``age`` and ``speed`` (of drift, in
+        standard deviations for each unit of time), ``different`` (how it differs from the rest, in
+        words), and then the data's columns in their order: a median, mean, rate or probability, or
+        the likeliest categories. Clusters that label none of the latest rows are left out.
 
         Returns
         -------

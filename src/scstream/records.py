@@ -28,7 +28,7 @@ class Cluster:
     id : int
         Its label, the same from batch to batch.
     weight : float
-        Its share of recent rows; older rows count less.
+        Its share of the latest rows, by their labels: what the next row is expected to be.
     count : float
         The points that it remembers; older ones count less. A cluster that changes forgets most of
         them.
@@ -41,6 +41,9 @@ class Cluster:
     columns : dict
         The same by column, in the data's order: for each one, by its name or number, what is
         known about it, such as ``cluster.columns["clicks"]["rate"]``.
+    rows : float
+        How many of the latest rows it labelled, from which ``weight`` is computed. The latest are
+        about 1,000, older ones counting less, or all of the last batch if that has more.
     """
 
     id: int
@@ -50,6 +53,7 @@ class Cluster:
     born: float
     parameters: dict[str, Array]
     columns: dict[Any, Any] = field(default_factory=dict)
+    rows: float = 0.0
 
     def _repr_html_(self) -> str:
         """Return the cluster as a table for notebooks, a row for each column."""
@@ -62,7 +66,7 @@ class Cluster:
             keys = ["values"]
         left = len(self.columns) - _LISTED
         age = as_length(self.age) if isinstance(self.born, Moment) else f"{self.age:g}"
-        title = f"Cluster {self.id}: {self.weight:.1%} of the mixture, age {age}"
+        title = f"Cluster {self.id}: {self.weight:.1%} of the latest rows, age {age}"
         note = f"{left} columns not shown" if left > 0 else ""
         return html_table(title, ["column", *keys], rows, note)
 
@@ -108,9 +112,9 @@ class Group:
     members : tuple of int
         The ids of its clusters.
     weight : float
-        Its share of recent rows; older rows count less.
+        Its share of the latest rows, by their labels.
     count : float
-        Its points; older points count less.
+        The points that it remembers; older points count less.
     mean : ndarray (d,) or None
         The mean of its points; None if its clusters have no mean.
     """

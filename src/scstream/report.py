@@ -98,7 +98,7 @@ def _clusters(chronicle: Chronicle) -> str:
             *(in_shares(last.words[i].get(word, {})) for word in words),
         ))  # fmt: skip
     said = ["what is different"] * bool(last.says)
-    head = ["cluster", "share", "weighted rows", *times, *said, *columns, *words]
+    head = ["cluster", "share", "rows", *times, *said, *columns, *words]
     left = (len(order) - len(rows), "clusters, the lightest")
     more = (len(chronicle.columns) - len(columns), "columns")
     return _table("Clusters", head, rows, left, more)

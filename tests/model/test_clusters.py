@@ -14,10 +14,44 @@ def test_weights_and_counts_add_up() -> None:
     X = CORNERS[y] + np.random.default_rng(0).standard_normal((600, 2))
     model = ScStream(alpha=2.0, random_state=0).fit(X)
     clusters = model.clusters_
-    assert [c.count for c in clusters] == pytest.approx([300, 180, 120])
-    assert [c.weight for c in clusters] == pytest.approx([300 / 602, 180 / 602, 120 / 602])
+    for values in ([c.count for c in clusters], [c.rows for c in clusters]):
+        assert values == pytest.approx([300, 180, 120])
+    assert [c.weight for c in clusters] == pytest.approx([0.5, 0.3, 0.2])
     assert [c.id for c in clusters] == [0, 1, 2]
     assert model.n_clusters_ == 3
+
+
+@pytest.mark.parametrize("batch_size", [50, 400, 2000])
+@pytest.mark.parametrize("options", [{}, {"half_life": None}, {"outlier_weight": 0.05}], ids=str)
+def test_shares_are_what_predict_gives_the_latest_rows(batch_size, options, tmp_path) -> None:
+    rng = np.random.default_rng(1)
+    first = np.concatenate([rng.random(4000) < 0.8, rng.random(4000) < 0.1])  # of the rows
+    X = CORNERS[np.where(first, 0, 1 + rng.integers(2, size=8000))] + rng.normal(size=(8000, 2))
+    X = X.round(1)  # labels of coarse numbers are not those that they are learned by
+    X[::50] = rng.uniform(-30, 40, size=(160, 2))
+    model = ScStream(random_state=0, **options)
+    for start in range(0, 8000, batch_size):
+        model.partial_fit(X[start : start + batch_size])
+    model.save(tmp_path / "m")
+    labels, shown = model.predict(X[-2000:]), ScStream.load(tmp_path / "m").summary()
+    for i, row in shown.iterrows():
+        assert row["share"] == pytest.approx(np.mean(labels == i), abs=0.04)
+        assert row["rows"] >= 0.5
+    assert shown["share"].sum() == pytest.approx(np.mean(labels >= 0), abs=0.04)
+    everything = shown["rows"].sum() / shown["share"].sum()
+    assert everything == pytest.approx(max(1000, batch_size), rel=0.01)
+    drawn = model.sample(4000, random_state=0)[1]
+    assert np.mean(drawn == 0) == pytest.approx(np.mean(labels == 0), abs=0.05)
+
+
+def test_a_cluster_that_labels_no_row_is_not_shown() -> None:
+    model = ScStream(random_state=0)
+    for seed in range(3):
+        model.partial_fit(blobs(1200, seed)[0])
+    model.partial_fit(blobs(1200, 9, CORNERS[:2])[0])  # none of the third one
+    assert model.n_clusters_ == 3
+    assert len(model.summary()) == 2
+    assert "2 clusters" in model._repr_html_()
 
 
 def test_ages_are_counted_from_birth_in_the_users_time() -> None:

@@ -75,7 +75,8 @@ def test_every_door_joins_columns_by_name(order, tmp_path, capsys):
     model.save(tmp_path / "m.scstream")
     capsys.readouterr()
     assert main(["show", str(tmp_path / "m.scstream")]) == 0
-    printed = [re.split("  +", line.strip()) for line in capsys.readouterr().out.splitlines()[5:]]
+    lines = capsys.readouterr().out.split("\n\n")[1].splitlines()
+    printed = [re.split("  +", line.strip()) for line in lines]
     for names, rows in ((printed[0], printed[1:]), (head, [cells[: len(head)]])):
         for row in rows:
             found = dict(zip(names, row, strict=True))

@@ -70,7 +70,7 @@ def test_clicking_and_scrubbing_show_the_past(tab, run):
     page = tab().open_run(live.link)
     page.click("#cluster-list button")
     assert page.text("#detail h2").startswith("Cluster ")
-    assert "Rows remembered" in page.text("#detail")
+    assert "Latest rows" in page.text("#detail")
     page.page.locator("#scrub").focus()
     page.page.keyboard.press("Home")
     page.wait("document.getElementById('time').textContent === '0'")

@@ -80,7 +80,7 @@ function clusterParts(store: Store, moment: Moment, id: number): Node[] {
 function facts(moment: Moment, i: number): Node {
   const rows: (string | Node)[][] = [
     ["Share", format.share(moment.weights[i]!)],
-    ["Rows remembered", format.count(moment.counts[i]!)],
+    ["Latest rows", format.count(moment.counts[i]!)],
   ];
   if (moment.batch > 0) rows.push(["Born", format.time(moment.born[i]!)]);
   const speed = moment.speeds?.[i];

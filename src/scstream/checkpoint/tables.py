@@ -59,6 +59,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
             "seen": learner.scores.seen,
         },
         "recent": _finite(learner.recent, packer),
+        "latest": _finite(learner.latest, packer),
         "suspicion": float(learner.suspicion),
         "repeats": pack_repeats(learner.repeats, packer),
         "alike": pack_alike(learner.alike, packer),
@@ -90,19 +91,20 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         dormant=_unpack_dormant(node, state),
         scores=_unpack_scores(node),
         warmup=tuple(kept),
-        recent=_unpack_recent(node, state),
+        recent=_unpack_rows(node, "recent", state.k),
+        latest=_unpack_rows(node, "latest", state.k + 1),
         suspicion=node.number("suspicion", -1e-300),
         repeats=unpack_repeats(node),
         alike=unpack_alike(node),
     )
 
 
-def _unpack_recent(node: Node, state: State) -> NDArray[Any]:
-    """Return the clusters' recent rows."""
-    recent = node.array("recent", float, state.k)
-    if np.any(recent < 0):
-        raise node.fail("recent", "negative")
-    return recent
+def _unpack_rows(node: Node, name: str, k: int) -> NDArray[Any]:
+    """Return numbers of rows (k,)."""
+    rows = node.array(name, float, k)
+    if np.any(rows < 0):
+        raise node.fail(name, "negative")
+    return rows
 
 
 def _pack_dormant(dormant: Dormant, packer: Packer) -> Tree:

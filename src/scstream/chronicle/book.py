@@ -44,7 +44,7 @@ def _groups(model: ScStream) -> NDArray[np.int64] | None:
     if model.group_level is None:
         return None
     group = {i: one.id for one in model.groups_ for i in one.members}
-    return np.array([group[record.id] for record in model.clusters_], dtype=np.int64)
+    return np.array([group[record.id] for record in model._listed], dtype=np.int64)
 
 
 class ChronicleError(ValueError):
@@ -132,7 +132,7 @@ class Chronicle(BoundedMoments):
             What was noted. `text` makes it a line of a file.
         """
         names = {key: self._name(key) for key in model._columns()}
-        records = named(model.clusters_, names)
+        records = named(model._listed, names)
         columns, means, spreads = locations(records, [names[key] for key in family_order(model)])
         if not self._n_noted:
             self.columns, self.dates = columns, model.dates_
@@ -157,7 +157,7 @@ class Chronicle(BoundedMoments):
             n_points=len(labels),
             ids=np.array(ids, dtype=np.int64),
             weights=np.array([record.weight for record in records]),
-            counts=np.array([record.count for record in records]),
+            counts=np.array([record.rows for record in records]),
             born=np.array([record.born for record in records]),
             means=means if narrow else None,
             deviations=deviations if narrow else None,

@@ -30,7 +30,7 @@ _TABLES = (
 
 @dataclass(frozen=True)
 class Moment:
-    """The clusters after a batch, k of them.
+    """The clusters after a batch, k of them: those that labelled some of the latest rows.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Moment:
         Rows of the batch.
     ids : ndarray (k,)
     weights, counts, born : ndarray (k,)
-        As in `scstream.Cluster`.
+        ``weight``, ``rows`` and ``born`` of `scstream.Cluster`.
     means : ndarray (k, d) or None
         Locations: means, rates or probabilities, one for each column that has one. None where
         there are more than 32 columns.

@@ -95,13 +95,15 @@ class Learned(NamedTuple):
     record: BatchRecord
     groups: Lasting | None
     scores: ArrayLike | None
+    n_clusters: int  # that label rows
 
     @classmethod
     def of(cls, model: ScStream, scores: ArrayLike | None) -> Learned:
         """Return the last batch of a model, without a look at its clusters."""
         grouping = model.__dict__.get("_grouping")  # as a rule nobody formed groups
         groups = grouping.changes(model._level) if grouping and grouping.formed else None
-        return cls(model._history[-1], groups, scores)  # `history_` is a copy
+        k = int(model._learner.labelling.sum())
+        return cls(model._history[-1], groups, scores, k)  # `history_` is a copy
 
     def events(self) -> tuple[dict[str, Any], ...]:
         """Return what happened to clusters and groups, as plain values; their drift aside."""
@@ -120,7 +122,7 @@ class Learned(NamedTuple):
                 least = float(values.min(initial=math.inf, where=np.isfinite(values)))
             lowest = least if math.isfinite(least) else None
         record = self.record
-        return Outline(record.n_points, record.n_clusters, record.time, lowest, self.events())
+        return Outline(record.n_points, self.n_clusters, record.time, lowest, self.events())
 
 
 @dataclass

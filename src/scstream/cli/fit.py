@@ -69,8 +69,10 @@ def main(args: argparse.Namespace) -> int:
             Path(args.model).parent.mkdir(parents=True, exist_ok=True)
             model.save(args.model)
     seconds = perf_counter() - start
+    from scstream.summary.table import headline
+
     note(
-        f"{batch.n:,} rows, {model.n_clusters_} clusters, {seconds:.1f} s"
+        f"{batch.n:,} rows, {headline(model)}, {seconds:.1f} s"
         + (f"; {len(batch.rejects):,} rows rejected" if batch.rejects else "")
     )
     for line in advice(model):

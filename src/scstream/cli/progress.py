@@ -48,7 +48,8 @@ class Progress:
             self._speed.popleft()
         (then, rows), last = self._speed[0], ", ".join(self._events)
         rate = (result.rows - rows) / max(now - then, 1e-9)
-        line = f"{result.totals.rows:,} rows  {rate:,.0f} rows/s  K = {result.model.n_clusters_}"
+        k = result.model._learner.labelling.sum()
+        line = f"{result.totals.rows:,} rows  {rate:,.0f} rows/s  K = {k}"
         line = f"{line}  {last}" if last else line
         if self.live:
             self._bar.show(result.done, line)
@@ -85,10 +86,13 @@ def summary(result: RunResult) -> str:
     if totals.rejected:
         lines.append(f"{counted(totals.rejected, 'row')} rejected")
     if result.model.n_batches_:
-        lines.append(f"{counted(result.model.n_clusters_, 'cluster')}; {_events(totals)}")
-        clusters = sorted(result.model.clusters_, key=lambda c: -c.weight)[:8]
-        shares = ", ".join(f"{c.id} ({c.weight:.1%})" for c in clusters)
-        lines.append(f"largest: {shares}{', ...' if result.model.n_clusters_ > 8 else ''}")
+        from scstream.summary.table import headline
+
+        lines.append(f"{headline(result.model)}; {_events(totals)}")
+        clusters = sorted(result.model._listed, key=lambda c: -c.weight)
+        shares = ", ".join(f"{c.id} ({c.weight:.1%})" for c in clusters[:8])
+        latest = f"of the latest {result.model._latest:,.0f} rows"
+        lines.append(f"largest, {latest}: {shares}{', ...' if len(clusters) > 8 else ''}")
         lines += advice(result.model)
     return "\n".join(f"scstream: {line}" for line in lines)
 

@@ -12,7 +12,7 @@ import numpy as np
 from scstream.cli.values import add_command
 from scstream.records import named
 from scstream.summary.differences import differences
-from scstream.summary.table import FIXED, groups_of, summary_rows
+from scstream.summary.table import FIXED, groups_of, headline, summary_rows
 from scstream.support.printable import padded, printable, printable_name, width_of
 from scstream.support.times import as_date
 from scstream.support.words import counted, in_number
@@ -74,18 +74,19 @@ def describe(kept: Kept) -> dict[str, Any]:
     }
     if model.n_batches_:
         groups, names = groups_of(model), columns_of_run(kept)
-        clusters = named(model.clusters_, names)
+        clusters = named(model._listed, names)
         out |= {
             "time": model.time_,
             "family": model.family_.name,
             "columns": list(names.values()),
             "dates": model.dates_,
             "prior": {str(k): _plain(v) for k, v in model.prior_.items()},
-            "n_clusters": model.n_clusters_,
+            "n_clusters": len(clusters),
             "clusters": [
                 {
                     "id": c.id,
                     "weight": c.weight,
+                    "rows": c.rows,
                     "count": c.count,
                     "age": c.age,
                     "born": c.born,
@@ -120,7 +121,11 @@ def in_words(kept: Kept, *, prior: bool = False) -> str:
             f"{counted(totals.splits, 'split')}, {counted(totals.merges, 'merge')}, "
             f"{counted(totals.returns, 'return')}"
         )
-    lines += ["", _table(kept)]
+    lines += [
+        f"clusters    {headline(model)}; shares are of the latest {model._latest:,.0f} rows",
+        "",
+        _table(kept),
+    ]
     if prior:
         lines += ["", "prior", *(f"  {k} = {_short(v)}" for k, v in model.prior_.items())]
     return "\n".join(lines)

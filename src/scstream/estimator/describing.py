@@ -122,12 +122,11 @@ class Describing(Predicting):
         learner = self._fitted()
         state = learner.state
         totals = state.totals
-        count, recent = totals[:, 0] / learner.alike.weight, learner.recent / learner.alike.weight
+        count, share = totals[:, 0] / learner.alike.weight, learner.shares
         posterior = learner.family.prior + totals
         parameters = learner.family.describe(posterior)
         names = self._columns()
         columns = learner.family.describe_columns(posterior, names, self._seen)
-        share = recent / (recent.sum() + learner.alpha)
         moment = Moment if self.dates_ else float
         return [
             Cluster(
@@ -138,9 +137,21 @@ class Describing(Predicting):
                 born=moment(state.born[i]),
                 parameters={name: values[i] for name, values in parameters.items()},
                 columns={name: columns[i][name] for name in names if name in columns[i]},
+                rows=float(learner.latest[i]),
             )
             for i in range(state.k)
         ]
+
+    @property
+    def _listed(self) -> list[Cluster]:
+        """The clusters that labelled some of the latest rows: those that people are shown."""
+        shown = self._fitted().labelling
+        return [c for c, one in zip(self.clusters_, shown.tolist(), strict=True) if one]
+
+    @property
+    def _latest(self) -> float:
+        """How many rows shares are computed from."""
+        return float(self._fitted().latest.sum())
 
     @property
     def family_(self) -> Family:

@@ -23,7 +23,7 @@ from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Outliers
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
-from scstream.sampler.learned import Learner, Outcome, labels_of, outcome_of
+from scstream.sampler.learned import Learner, Outcome, labelled, outcome_of
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rows import as_computed, load_rows, some_rows
 from scstream.sampler.sampled_start import sample_sizes, start_from_samples
@@ -82,7 +82,7 @@ def learn_first(
             return None
         state = _renamed(state, known, old_ids, learner)
     state, dormant, events = _reunited(learner, steps, state)
-    labels = labels_of(steps, state, batch.X.shape[0])
+    labels = labelled(steps, state, batch)
     here = isinstance(X, np.ndarray) or sparse.issparse(X)
     warmup: tuple[KeptBatch, ...] = ()
     if here and batch.labels is None and not is_over(X.shape[0], batch, recipe, again=again):
@@ -105,7 +105,8 @@ def learn_first(
     )
     scores = first_scores(new, X, weight, rules)
     new = replace(new, scores=scores if batch.alike == 1.0 else scores.faded(1.0 / batch.alike))
-    return new, outcome_of(steps, learner, new, batch, events, state, labels, recipe)
+    outcome = outcome_of(steps, learner, new, batch, events, state, labels, recipe)
+    return replace(new, latest=outcome.rows), outcome
 
 
 def begun(

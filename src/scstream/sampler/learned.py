@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scstream.engines import Engine
 from scstream.families import Family
@@ -13,7 +17,7 @@ from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
 from scstream.sampler.alike import Alike
 from scstream.sampler.choose import steps_for
-from scstream.sampler.clusters import State
+from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.log_marginals import log_posterior
@@ -24,6 +28,8 @@ from scstream.sampler.scores import Sketch
 from scstream.sampler.sweep import next_point
 from scstream.sampler.warmup import KeptBatch
 from scstream.support.frozen import frozen, made
+
+_LABELLING = 0.5  # of the latest rows, that a cluster labelled at least to be listed
 
 
 @frozen
@@ -61,6 +67,9 @@ class Learner:
         Rows of recent batches, which are known if they come again.
     alike : Alike
         How much rows resemble the row before, and what they count for that.
+    latest : ndarray (k + 1,)
+        Of the latest rows, those that each cluster labelled, and those that none did. Shares are
+        computed from them, see `scstream.sampler.recent`.
     """
 
     family: Family
@@ -79,6 +88,19 @@ class Learner:
     suspicion: float = 0.0
     repeats: Repeats = Repeats()
     alike: Alike = Alike()
+    latest: Array = field(default_factory=lambda: np.zeros(1))
+
+    @property
+    def shares(self) -> Array:
+        """The share of the latest rows that each cluster labelled (k,): what the next row is."""
+        out: Array = self.latest[:-1] / max(float(self.latest.sum()), 1e-300)
+        return out
+
+    @property
+    def labelling(self) -> NDArray[np.bool_]:
+        """Which clusters labelled some of the latest rows (k,): those that are listed; or all."""
+        some = self.latest[:-1] >= _LABELLING
+        return some if some.any() else np.ones(len(some), dtype=np.bool_)
 
     def next_point(self) -> tuple[Score, float]:
         """Return how the next point is scored, and what to add for its log density."""
@@ -89,26 +111,66 @@ class Learner:
 class Outcome:
     """What a batch came to: its labels (ids), sub-labels, and a record of events.
 
-    The labels of rows that are elsewhere may be there too.
+    The labels of rows that are elsewhere may be there too. ``rows`` (k + 1,) is how many rows got
+    the label of each cluster, and of none.
     """
 
     labels: Any
     sublabels: Any
     record: BatchRecord
+    rows: Array
 
 
-def labels_of(ctx: Context, state: State, n: int) -> Callable[[], tuple[Any, Any]]:
-    """Return what gives the ids of clusters, and the sub-labels, of the engine's last n rows."""
-    return ctx.engine.bring_labels(state.ids, ctx.engine.n_rows - n)
+@frozen
+class Labelled:
+    """The labels of the engine's rows as they are handed out.
+
+    Attributes
+    ----------
+    ids : ndarray (k,)
+        Of the clusters then.
+    rows : ndarray (k + 1,)
+        How many rows, or how much weight of them, got each label, and none.
+    bring : callable
+        Gives the ids, and the sub-labels, of the last rows. They may still be on their way.
+    """
+
+    ids: Ints
+    rows: Array
+    bring: Callable[[], tuple[Any, Any]]
+
+    def among(self, ids: Ints) -> Array:
+        """Return how many rows got the label of each of these clusters (k + 1,), and of none."""
+        if ids is self.ids:
+            return self.rows
+        known = dict(zip(self.ids.tolist(), self.rows.tolist(), strict=False))
+        return np.array([*(known.get(i, 0.0) for i in ids.tolist()), self.rows[-1]])
+
+
+def labelled(ctx: Context, state: State, batch: Batch) -> Labelled:
+    """Return the labels that the rows of a batch, the engine's last ones, have now."""
+    rows = np.append(state.now.rows.sum(axis=1, dtype=np.float64), 0.0)
+    n = float(rows.sum())
+    if not (batch.even or _equal(batch.weight)):
+        counted = state.now.current[:, :, 0].sum(axis=1)
+        rows[:-1] = n * counted / max(float(counted.sum()), 1e-300)
+    rows[-1] = max(ctx.engine.n_rows - n, 0.0)
+    bring = ctx.engine.bring_labels(state.ids, ctx.engine.n_rows - batch.X.shape[0])
+    return Labelled(state.ids, rows, bring)
+
+
+def _equal(weight: Any) -> bool:
+    """Whether weights are known to be equal."""
+    return isinstance(weight, np.ndarray) and bool(len(weight) and weight.min() == weight.max())
 
 
 def outcome_of(
     ctx: Context, before: Learner | None, after: Learner, batch: Batch, events: Events,
-    state: State, labels: Callable[[], tuple[Any, Any]], recipe: Recipe,
+    state: State, labels: Labelled, recipe: Recipe,
 ) -> Outcome:  # fmt: skip
     """Return what happened to clusters, seen from outside the batch, and the labels, as ids.
 
-    ``state`` holds the clusters before they were settled. The labels may still be on their way.
+    ``state`` holds the clusters before they were settled.
     """
     known = None if state.known is None else state.known.whole
     n = batch.X.shape[0]
@@ -119,16 +181,13 @@ def outcome_of(
         n_clusters=after.state.k, log_posterior=level, births=births, deaths=deaths, splits=splits,
         merges=merges, returns=returns, widened=batch.widened,
     )  # fmt: skip
-    coarse = after.family.is_coarse() and n > 0
-    return Outcome(
-        *(_labels_as_given(ctx.engine, after, batch, recipe) if coarse else labels()), record
-    )
+    if after.family.is_coarse() and n > 0:
+        labels = _labels_as_given(ctx.engine, after, batch, recipe)
+    return Outcome(*labels.bring(), record, labels.among(after.state.ids))
 
 
-def _labels_as_given(
-    engine: Engine, after: Learner, batch: Batch, recipe: Recipe
-) -> tuple[Any, Any]:
-    """Return the ids, and sub-labels, of rows with coarse numbers as they are.
+def _labels_as_given(engine: Engine, after: Learner, batch: Batch, recipe: Recipe) -> Labelled:
+    """Return the labels of rows with coarse numbers as they are.
 
     Clusters learn them at places within their cells. By these a row would get a label by chance,
     where numbers are cells as wide as clusters, as those of flags are.
@@ -137,8 +196,7 @@ def _labels_as_given(
     engine.load(family, as_given(family, batch.X), batch.weight)
     rng, number = Draws(after.rng), after.n_batches  # draws nothing
     steps = steps_for(family, engine, rng, after.seed, number, after.outliers, recipe)
-    steps.deterministic_sweep(after.state)
-    return engine.bring_labels(after.state.ids, 0)()
+    return labelled(steps, steps.deterministic_sweep(after.state), batch)
 
 
 def changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:

@@ -22,9 +22,9 @@ from scstream.sampler.first import learn_first
 from scstream.sampler.heavier import with_tails
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
-from scstream.sampler.learned import labels_of, outcome_of
+from scstream.sampler.learned import labelled, outcome_of
 from scstream.sampler.other_units import begins_anew, is_suspected, share_of_nobody
-from scstream.sampler.recent import recent_after
+from scstream.sampler.recent import latest_after, recent_after
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
 from scstream.sampler.rows import load_rows, ordered_rows, some_rows
@@ -192,7 +192,7 @@ def _learn_later(
         run = partial(_run_later, batch=batch, recipe=recipe, engine=engine, past=past)
         steps, state, events = with_tails(learner, (steps, state, events), batch, rules, run)
         family = steps.family
-    labels = labels_of(steps, state, batch.X.shape[0])
+    labels = labelled(steps, state, batch)
     state = as_learned(steps, state)
     kept = recipe.forgetting.decay(batch.time - learner.time)
     state, recent = recent_after((learner.state.ids, learner.recent), state, events, kept)
@@ -220,6 +220,8 @@ def _learn_later(
         alike=learner.alike,
     )
     outcome = outcome_of(steps, learner, new, batch, events, state, labels, recipe)
+    latest = latest_after((learner.state.ids, learner.latest), new.state, outcome)
+    new = replace(new, latest=latest)
     if learner.warmup:
         new = replace(new, warmup=kept_with(learner.warmup, batch, outcome.labels, recipe))
     return new, outcome
@@ -374,4 +376,5 @@ def _with_the_rest(
     labels[counted], sublabels[counted] = to_host(outcome.labels), to_host(outcome.sublabels)
     labels[~counted] = np.append(new.state.ids, -1)[engine.labels]
     sublabels[~counted] = engine.sublabels
-    return Outcome(labels, sublabels, replace(outcome.record, n_points=len(counted)))
+    record = replace(outcome.record, n_points=len(counted))
+    return Outcome(labels, sublabels, record, outcome.rows)

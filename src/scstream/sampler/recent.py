@@ -1,20 +1,27 @@
-"""How many recent rows each cluster got, which is its share of the mixture as people read it.
+"""How many recent rows each cluster got: for the model, and for its share as people read it.
 
 A cluster that changes forgets most of its past, which no longer describes it (see `forgetting`).
 What it remembers says little about how many rows it gets then: one that moves and one that stays
 may get as many.
+
+A share is what the next row is expected to be: it is computed from the labels of the latest 1,000
+rows, or those of the last batch if it has more, older ones counting less.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from scstream.families.contract import Array
 from scstream.kernels import mixture
 from scstream.sampler.clusters import ONE, Ints, State
+from scstream.sampler.learned import Outcome
 from scstream.sampler.recipe import Events
 
-Pairs = list[tuple[int, int]]
+Pairs = Sequence[tuple[int, int]]
+_LATEST = 1000  # rows that shares are computed from
 
 
 def recent_after(
@@ -42,6 +49,20 @@ def recent_after(
         recent = recent_rows((ids, had * kept), state.ids, past, state.current[:, 0], pairs)
     here = seen_lately(state, recent)
     return (state, recent) if len(here) == state.k else (state.select(here), recent[here])
+
+
+def latest_after(before: tuple[Ints, Array], state: State, outcome: Outcome) -> Array:
+    """Return how many of the latest rows each cluster labelled, and none (k + 1,), after a batch.
+
+    ``before`` are the ids (m,), and these rows (m + 1,), before it.
+    """
+    (ids, had), now = before, outcome.rows
+    had = max(1.0 - float(now.sum()) / _LATEST, 0.0) * had
+    if ids is state.ids:
+        return had + now
+    pairs = (*outcome.record.splits, *outcome.record.merges)
+    rows = recent_rows((ids, had[:-1]), state.ids, state.totals[:, 0], now[:-1], pairs)
+    return np.append(rows, had[-1] + now[-1])
 
 
 def seen_lately(state: State, recent: Array) -> Ints:

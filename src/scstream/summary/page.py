@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scstream.summary.table import FIXED, summary_rows
+from scstream.summary.table import FIXED, headline, summary_rows
 from scstream.support.markup import html_table
 from scstream.support.times import as_date
 from scstream.support.words import in_number
@@ -35,7 +35,7 @@ def model_page(model: ScStream) -> str:
     ]
     when = as_date(model.time_) if model.dates_ else in_number(model.time_)
     said = (
-        f"{type(model).__name__}: {model.n_clusters_} clusters after {model.n_batches_:,} batches, "
+        f"{type(model).__name__}: {headline(model)} after {model.n_batches_:,} batches, "
         f"at time {when}"
     )
     left = [

@@ -15,7 +15,7 @@ from scstream.summary.differences import (
 )
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.times import as_date, as_length
-from scstream.support.words import in_number, in_shares
+from scstream.support.words import counted, in_number, in_shares
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -27,7 +27,7 @@ _COMMON = 0.05  # a share of rows with the same value that is worth a word
 def summary_rows(
     model: ScStream, names: Mapping[Any, str] | None = None, *, text: bool = False
 ) -> list[dict[str, Any]]:
-    """Return a row for each cluster, the largest first.
+    """Return a row for each cluster that labels rows, the largest first.
 
     The keys are `FIXED`, and then the columns by name. A column of numbers has its median, mean,
     rate or probability, one of words its likeliest categories; all in words where ``text`` is
@@ -35,7 +35,7 @@ def summary_rows(
     included if the model was asked for groups, or if some clusters are parts of one whole.
     ``names`` are those of columns, by what the model calls them.
     """
-    clusters = model.clusters_ if names is None else named(model.clusters_, names)
+    clusters = model._listed if names is None else named(model._listed, names)
     words = differences(clusters)
     speeds = {event.cluster: event.speed for event in model.events_ if event.kind == "drift"}
     groups = groups_of(model)
@@ -44,7 +44,7 @@ def summary_rows(
             "id": cluster.id,
             **({"group": groups[cluster.id]} if groups else {}),
             "share": cluster.weight,
-            "rows": cluster.count,
+            "rows": cluster.rows,
             **(_times(model, cluster, speeds) if model.n_batches_ > 1 else {}),
             "different": said,
             **{
@@ -55,6 +55,13 @@ def summary_rows(
         for cluster, said in zip(clusters, words, strict=True)
     ]
     return sorted(rows, key=lambda row: -row["share"])
+
+
+def headline(model: ScStream) -> str:
+    """Return how many clusters label rows, and how many more the model remembers."""
+    k = int(model._fitted().labelling.sum())
+    more = model.n_clusters_ - k
+    return counted(k, "cluster") + (f" ({more} more without recent rows)" if more else "")
 
 
 @numpy_defaults
