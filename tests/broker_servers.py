@@ -68,6 +68,8 @@ class KafkaBroker:
 
         # This broker answers a fetch only when its wait is over, be there news or not.
         config = {"fetch.wait.max.ms": 10, "log_level": 2}
+        # It deals partitions out anew a second before a reader's session would be over.
+        config |= {"session.timeout.ms": 3000, "heartbeat.interval.ms": 300}
         return KafkaSource(stream, servers=self.address, group=mark, config=config, **options)
 
     def sink(self, stream, **options):

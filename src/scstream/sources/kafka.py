@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time as clock
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from scstream.sources.access import Access
@@ -24,10 +26,10 @@ _REFRESH = 30.0  # seconds between looks for partitions that were added
 class KafkaSource(MessageSource):
     """Reads a Kafka topic whose messages are one JSON object or array each.
 
-    One model needs the whole stream, so all partitions are assigned to this reader; it takes no
-    part in a group's rebalancing. The offsets in the place say where to read on. Those that
-    `commit` leaves with the group serve monitoring, and partitions that the place knows nothing
-    of: those of a reader whose share this one takes over.
+    Readers of one group share the topic's partitions as consumers do: when one comes or goes they
+    are dealt out anew. A reader without a group reads all of them. The offsets in the place say
+    where to read on; a partition that it does not know is read from the offset that the group
+    committed.
 
     Parameters
     ----------
@@ -37,10 +39,7 @@ class KafkaSource(MessageSource):
     access : Access, optional
         User, password, mechanism and certificates; by default what the environment says.
     group : str, optional
-        Under this name `commit` stores offsets on the server; without a place, reading begins
-        there.
-    partitions : sequence of int, optional
-        Those to read. By default all, also those added later.
+        The consumer group. `commit` stores offsets under its name.
     config : dict, optional
         Further settings of the client, such as sizes of fetches.
     **options
@@ -60,7 +59,6 @@ class KafkaSource(MessageSource):
         servers: str = "localhost:9092",
         access: Access | None = None,
         group: str | None = None,
-        partitions: Sequence[int] | None = None,
         config: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
@@ -69,9 +67,11 @@ class KafkaSource(MessageSource):
         self._kafka = need_package("confluent_kafka", "kafka")
         self.topic = topic
         self.group = group
-        self.partitions = partitions
         self._consumer = self._kafka.Consumer(
             {
+                "session.timeout.ms": 10_000,  # after which others get the share of a dead reader
+                "max.poll.interval.ms": 3_600_000,  # a batch may take long to learn
+                "topic.metadata.refresh.interval.ms": round(1000 * _REFRESH),
                 **self._brokers.settings(config),
                 "group.id": group or "scstream",
                 "on_commit": self._take_answer,
@@ -80,20 +80,19 @@ class KafkaSource(MessageSource):
                 "auto.offset.reset": "error",  # offsets that are gone are an error of ours
             }
         )
+        self._subscribed = False
         self._looked = 0.0
-        self._known: set[int] = set()
+        self._share: list[int] | None = None  # the partitions to read; None in a rebalance
+        self._next: dict[str, int] | None = None  # their next offsets; None until these are known
+        self._read: dict[str, int] = {}  # the next offsets of all that this reader had before
+        self._saved: dict[str, int] = {}  # those of a place, until they are taken up
+        self._skip = False  # whether to begin behind the messages that are there
         self._troubles: list[Any] = []  # messages that are errors, and not dealt with yet
         self._answered: Any = None  # what the brokers said to the last commit
-        self._outsider = False  # whether others of the group keep our offsets out
 
     def _begin(self) -> dict[str, Any]:
-        existing = self._existing()
-        at: dict[str, Any] = dict(self._committed(existing))
-        for partition in existing:
-            if str(partition) not in at:
-                low, high = self._bounds(partition)
-                at[str(partition)] = low if self.start == "first" else high
-        return at
+        self._existing()  # says that there is no such topic, or no broker
+        return {}
 
     def _check_position(self, at: dict[str, Any]) -> None:
         for partition in at:
@@ -111,17 +110,8 @@ class KafkaSource(MessageSource):
         return {str(part.partition): part.offset for part in found if part.offset >= 0}
 
     def _existing(self) -> list[int]:
-        """Return the partitions to read."""
-        topic = self._brokers.topic(self._consumer, self.topic)
-        if self.partitions is None:
-            return sorted(topic.partitions)
-        missing = set(self.partitions) - set(topic.partitions)
-        if missing:
-            raise ValueError(
-                f"Topic {self.topic!r} has no partition {min(missing)}; it has "
-                f"{sorted(topic.partitions)}."
-            )
-        return sorted(self.partitions)
+        """Return the topic's partitions."""
+        return sorted(self._brokers.topic(self._consumer, self.topic).partitions)
 
     def _bounds(self, partition: int) -> tuple[int, int]:
         with self._brokers.errors(self._consumer):
@@ -135,23 +125,57 @@ class KafkaSource(MessageSource):
 
     def _turn_to(self, at: dict[str, Any]) -> None:
         existing = self._existing()
-        unknown = [partition for partition in existing if str(partition) not in at]
-        known = {**self._committed(unknown), **at}
-        found = {partition: known.get(str(partition), 0) for partition in existing}
-        unread = {int(partition) for partition in at} - set(found)
+        unread = {int(partition) for partition in at} - {*existing}
         if unread:
             raise ValueError(
-                f"The place has an offset in partition {min(unread)} of topic {self.topic!r}; "
-                f"the partitions to read are {sorted(found)}."
+                f"The place has an offset in partition {min(unread)} of topic {self.topic!r}, "
+                f"which has the partitions {existing}."
             )
-        self._consumer.assign([self._resume(*pair) for pair in found.items()])
         self._troubles, self._brokers.aside = [], []
-        self._known = set(found)
-        self._looked = clock.monotonic()
+        self._saved, self._next, self._skip = dict(at), None, self.start == "new" and not at
+        if self.group is None:
+            self._share, self._looked = existing, clock.monotonic()
+        elif not self._subscribed:
+            self._consumer.subscribe([self.topic], on_assign=self._deal, on_revoke=self._withdraw)
+            self._subscribed = True
+        while self._share is None:
+            self._brokers.hear(self._consumer, 0.1)
+            self._face_troubles()
+        self._take_up()
 
-    def _resume(self, partition: int, offset: int) -> Any:
+    def _deal(self, consumer: Any, parts: Sequence[Any]) -> None:
+        """Take note of the partitions that this reader gets; `_take_up` finds their offsets."""
+        self._share, self._next = sorted(part.partition for part in parts), None
+        consumer.assign([])
+
+    def _withdraw(self, consumer: Any, parts: Sequence[Any]) -> None:
+        """Take note that partitions are dealt out anew."""
+        self._read.update(self._next or {})
+        self._share = self._next = None
+
+    def _take_up(self) -> None:
+        """Begin to read the partitions of this reader's share where it, or the group, stood."""
+        if self._share is None or self._next is not None:
+            return
+        done = self._committed(self._share)
+        found = {}
+        for partition in self._share:
+            name = str(partition)
+            stood = max(done.get(name, -1), self._read.get(name, -1))
+            found[name] = self._resume(partition, self._saved.get(name, stood))
+        self._saved, self._skip = {}, False
+        self._assign(found)
+        self.patience.back = clock.monotonic()  # until now there was no silence
+
+    def _assign(self, offsets: dict[str, int]) -> None:
+        self._consumer.assign([self._part(int(p), offset) for p, offset in offsets.items()])
+        self._next = offsets
+
+    def _resume(self, partition: int, offset: int) -> int:
         """Return where to read a partition on, after a look at what is still there."""
         low, high = self._bounds(partition)
+        if offset < 0:
+            return high if self._skip else low
         if offset > high:
             self._report_gap(
                 f"partition {partition} ends at offset {high}, before {offset}, where reading "
@@ -162,33 +186,51 @@ class KafkaSource(MessageSource):
                 f"offsets {offset} to {low - 1} of partition {partition} have been deleted "
                 "before they were read."
             )
-        return self._part(partition, offset if low <= offset <= high else low)
+        return offset if low <= offset <= high else low
 
     def _poll(self, n: int, wait: float) -> Sequence[Message]:
-        if self._brokers.down:
-            self._existing()  # says that they are away, or that they are back
-        while self._troubles:
-            self._weigh(self._troubles[0].error(), self._troubles[0])
-            del self._troubles[0]
+        self._face_troubles()
         self._look_for_new_partitions()
+        self._take_up()
         found, self._brokers.aside = self._brokers.aside[:n], self._brokers.aside[n:]
         if not found:
             found = self._consumer.consume(n, timeout=wait)
         # Errors wait for the next call: what came with them must not be lost by them.
         self._troubles += [message for message in found if message.error() is not None]
-        return [self._message(message) for message in found if message.error() is None]
+        return [self._message(m) for m in found if m.error() is None and self._is_next(m)]
+
+    def _is_next(self, message: Any) -> bool:
+        """Whether a message is of this reader's share, and was not read before."""
+        name, offset = str(message.partition()), message.offset()
+        if self._next is None or offset < self._next.get(name, math.inf):
+            return False
+        self._next[name] = offset + 1
+        return True
+
+    def _position(self, at: dict[str, Any]) -> dict[str, Any]:
+        return at if self._next is None else dict(self._next)
+
+    def _face_troubles(self) -> None:
+        """Raise what brokers complain of, unless it mends itself."""
+        if self._brokers.down:
+            self._existing()  # says that they are away, or that they are back
+        aside = self._brokers.aside
+        self._troubles += [message for message in aside if message.error() is not None]
+        self._brokers.aside = [message for message in aside if message.error() is None]
+        while self._troubles:
+            self._weigh(self._troubles[0].error(), self._troubles[0])
+            del self._troubles[0]
 
     def _look_for_new_partitions(self) -> None:
-        if clock.monotonic() - self._looked < _REFRESH:
+        """Find partitions that were added; a group's brokers deal them out by themselves."""
+        if self.group is not None or clock.monotonic() - self._looked < _REFRESH:
             return
         self._looked = clock.monotonic()
-        try:
-            new = set(self._existing()) - self._known
-        except Away:
-            return
-        if new:
-            self._consumer.incremental_assign([self._resume(p, 0) for p in sorted(new)])
-            self._known |= new
+        with suppress(Away):
+            existing = self._existing()
+            if existing != self._share:
+                self._withdraw(self._consumer, ())
+                self._share = existing
 
     def _weigh(self, error: Any, message: Any) -> None:
         """Raise what cannot mend itself; the client tries again after the rest."""
@@ -199,9 +241,8 @@ class KafkaSource(MessageSource):
                 f"offset {message.offset()} of partition {partition} was deleted before it was "
                 "read."
             )
-            first = self._part(partition, self._bounds(partition)[0])
-            self._consumer.incremental_unassign([first])  # it has stopped, and takes no seek
-            self._consumer.incremental_assign([first])
+            if self._next is not None and str(partition) in self._next:
+                self._assign({**self._next, str(partition): self._bounds(partition)[0]})
         elif not self._brokers.passes(error):
             raise self._brokers.meaning(error)
 
@@ -224,48 +265,38 @@ class KafkaSource(MessageSource):
         )
 
     def _leave(self, at: dict[str, Any]) -> None:
-        if self.group is None:
-            return
-        parts = [self._part(int(partition), offset) for partition, offset in at.items()]
-        self._answered = _UNANSWERED
-        with self._brokers.errors(self._consumer):
-            # Not the client's own way to wait for the answer: it waits forever.
-            self._consumer.commit(offsets=parts, asynchronous=True)
-        end = clock.monotonic() + _ANSWER
-        while self._answered is _UNANSWERED:
+        kinds, end = self._kafka.KafkaError, clock.monotonic() + _ANSWER
+        anew = (kinds.UNKNOWN_MEMBER_ID, kinds.ILLEGAL_GENERATION, kinds.REBALANCE_IN_PROGRESS)
+        asked = False
+        while self.group is not None:
+            self._brokers.hear(self._consumer, 0.05)
+            self._take_up()
+            if asked and self._answered is not _UNANSWERED:
+                if self._answered is None:
+                    return
+                if self._answered.code() not in anew:
+                    raise self._brokers.meaning(self._answered)
+                asked = False  # in a rebalance brokers take no offsets
+            if not asked and self._next is not None:  # what others read is theirs to commit
+                parts = [self._part(int(p), offset) for p, offset in at.items() if p in self._next]
+                if not parts:
+                    return
+                asked, self._answered = True, _UNANSWERED
+                with self._brokers.errors(self._consumer):
+                    # Not the client's own way to wait for the answer: it waits forever.
+                    self._consumer.commit(offsets=parts, asynchronous=True)
             if clock.monotonic() > end:
                 raise Away("no answer to a commit")
-            self._brokers.hear(self._consumer, 0.05)
-        kinds, error = self._kafka.KafkaError, self._answered
-        others = (kinds.UNKNOWN_MEMBER_ID, kinds.ILLEGAL_GENERATION, kinds.REBALANCE_IN_PROGRESS)
-        if error is not None:
-            if error.code() not in others:
-                raise self._brokers.meaning(error)
-            self._say_that_others_are_in_the_group()
 
     def _take_answer(self, error: Any, parts: Any) -> None:
         self._answered = error
 
-    def _say_that_others_are_in_the_group(self) -> None:
-        """Say once that offsets cannot be left with the group. Nothing is lost by that."""
-        if not self._outsider:
-            self._outsider = True
-            self.patience.notify(
-                f"{self.name}: others share group {self.group!r} by rebalancing, so the brokers "
-                "take no offsets from this reader. The checkpoint has them; for monitoring give "
-                "this reader a group of its own"
-            )
-
     def close(self) -> None:
-        """Close the connection; nothing is committed by it."""
+        """Close the connection and leave the group; nothing is committed by it."""
         self._consumer.close()
 
 
 def open_url(url: str, options: SourceOptions) -> KafkaSource:
     """Return the source of ``kafka://broker:9092,other:9092/topic?group=name``."""
-    at = read_url(url, "kafka", {"group": str, "partitions": _numbers}, options)
+    at = read_url(url, "kafka", {"group": str}, options)
     return KafkaSource(at.stream, servers=at.server, **at.settings)
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(number) for number in text.split(",")]

@@ -147,5 +147,8 @@ class KafkaBrokers:
     def passes(self, error: Any) -> bool:
         """Return whether an error goes away by itself, once the brokers are there."""
         kinds = self._kafka.KafkaError
-        away = (kinds._TRANSPORT, kinds._ALL_BROKERS_DOWN, kinds._TIMED_OUT, kinds._WAIT_COORD)
+        away = (
+            kinds._TRANSPORT, kinds._ALL_BROKERS_DOWN, kinds._TIMED_OUT, kinds._WAIT_COORD,
+            kinds._MAX_POLL_EXCEEDED,
+        )  # fmt: skip
         return bool(not error.fatal() and (error.retriable() or error.code() in away))

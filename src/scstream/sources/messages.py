@@ -187,6 +187,10 @@ class MessageSource(Source):
         """Delete what comes before a position, if that was asked for."""
         return
 
+    def _position(self, at: dict[str, Any]) -> dict[str, Any]:
+        """Return where the reader stands after a poll; by default what the messages' moves say."""
+        return at
+
     def _check_position(self, at: dict[str, Any]) -> None:
         """Raise `ValueError` if no reader of this kind could have made a position."""
         return
@@ -280,6 +284,7 @@ class MessageSource(Source):
             messages = self.patience.keep_trying(partial(self._poll, n, wait), self._reconnect)
             for message in messages:
                 self._take(message, got)
+            got.at = self._position(got.at)
             heard = max(heard, self.patience.back)  # a server that was away was not silent
             if messages:
                 heard = clock.monotonic()
