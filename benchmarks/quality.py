@@ -403,7 +403,7 @@ def run(
 ) -> None:
     rows = []
     began = time.perf_counter()
-    bar = Bar(name, len(seeds), shown=True).open()
+    bar = Bar(name, len(seeds), shown=True)
     for seed in seeds:
         options = {"family": FAMILY.get(name, "gaussian"), **OPTIONS.get(name, {}), **params}
         model = ScStream(random_state=seed, **options)

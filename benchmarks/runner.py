@@ -262,7 +262,7 @@ class Progress:
 
     def __init__(self, total: int, out: TextIO) -> None:
         self._total = total
-        self._bar = Bar("", total, shown=True, out=out).open()
+        self._bar = Bar("", total, shown=True, out=out)
         self._done = 0
         self._began = time.monotonic()
         self._lock = Lock()

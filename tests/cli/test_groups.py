@@ -37,9 +37,6 @@ def test_the_column_follows_the_label(data, tmp_path):
     assert np.unique(np.column_stack([last, y[2500:]]), axis=0).shape == (2, 2)
     moment = json.loads(notes.read_text().splitlines()[-1])
     assert len(moment["groups"]) == len(moment["ids"])
-    page = tmp_path / "page.html"
-    assert run("report", notes, "-o", page) == 0
-    assert "Groups at the end" in page.read_text()
 
 
 def test_a_level_is_a_number_from_0_to_1(data, capsys):

@@ -101,17 +101,6 @@ def test_a_last_line_without_its_end_is_not_lost(log, follow):
     assert followed.take() == [10, 11, 12, 13, 14]
 
 
-def test_units_below_the_names_come_again_in_the_new_file(log, follow):
-    head = "x,y\nm/s,°C\n"
-    log.write_text(head + lines(0, 10))
-    followed = follow(log, guess=True, include=["x", "y"])
-    assert followed.take(2) == list(range(10))
-    rename(log)
-    append(log, "x,y\nm/s")  # not yet whole
-    append(log, ",°C\n" + lines(10, 5))
-    assert followed.take() == list(range(10, 15))
-
-
 @pytest.mark.parametrize("more", [5, 50])
 def test_a_cut_file_goes_on_and_says_so(log, follow, caplog, more):
     followed = follow(log)
