@@ -19,7 +19,7 @@ from scstream import ScStream
 from scstream.cli.demo import DESCRIPTION, add_options
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import PrequentialResult, prequential
-from scstream.plot import ClusterColors, extend_paths, plot_clusters, plot_paths, require_matplotlib
+from scstream.plot import ClusterColors, plot_clusters, plot_paths, require_matplotlib
 from scstream.support.atomic import whole_file
 from scstream.support.paths import check_file, has_mark
 from scstream.support.printable import printable
@@ -237,7 +237,8 @@ class _Picture:
 
     def observe(self, number: int, X: NDArray[np.float64], model: ScStream) -> None:
         """Take note of the model after the batch of this number, and draw it if it is time."""
-        extend_paths(self.paths, model)
+        for record in model.clusters_:
+            self.paths.setdefault(record.id, []).append(record.mean)
         self.alive = {record.id for record in model.clusters_}
         if number in self.moments:
             ax = self.axes[self.moments[number]]

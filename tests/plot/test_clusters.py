@@ -12,7 +12,6 @@ from scstream import ScStream
 from scstream.plot import (
     PALETTE,
     ClusterColors,
-    extend_paths,
     plot_clusters,
     plot_paths,
 )
@@ -77,20 +76,6 @@ def test_chosen_features_are_drawn(ax):
     (ellipse,) = ax.patches
     assert tuple(ellipse.center) == (3.0, 1.0)
     np.testing.assert_array_equal(ax.collections[0].get_offsets(), X[:, [2, 0]])
-
-
-def test_paths_follow_the_means(ax, model, blobs):
-    paths = {}
-    for b in range(3):
-        model.partial_fit(blobs + 0.1 * b)
-        extend_paths(paths, model)
-    assert set(paths) == {record.id for record in model.clusters_}
-    for record_ in model.clusters_:
-        assert len(paths[record_.id]) == 3
-        np.testing.assert_array_equal(paths[record_.id][-1], record_.mean)
-    colors = ClusterColors()
-    plot_paths(paths, colors=colors, ax=ax)
-    assert set(colors) == set(paths)
 
 
 @pytest.mark.parametrize("features", [(0, 2), (-1, 0)])

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from scstream import ScStream
-from scstream.plot import Projection, extend_paths, plot_clusters, plot_paths
+from scstream.plot import Projection, plot_clusters, plot_paths
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +67,7 @@ def test_pictures_are_drawn_through_it(model, blobs):
     assert (ax.get_xlabel(), ax.get_ylabel()) == view.labels
     for ellipse, cluster in zip(ax.patches, model.clusters_, strict=True):
         np.testing.assert_allclose(ellipse.center, view(cluster.mean[None])[0])
-    paths = {}
-    extend_paths(paths, model)
+    paths = {cluster.id: [cluster.mean] for cluster in model.clusters_}
     ax = Figure().add_subplot()
     plot_paths(paths, projection=view, ax=ax)
     ends = np.array([text.xy for text in ax.texts])

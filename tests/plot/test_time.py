@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from scstream.plot import (
     OTHERS_COLOR,
-    PALETTE,
     ClusterColors,
     plot_river,
     plot_scores,
@@ -66,10 +65,3 @@ def test_scores_have_bands_a_middle_and_the_lowest(ax):
     bottom, middle = ax.lines
     np.testing.assert_array_equal(middle.get_ydata(), base)
     np.testing.assert_array_equal(bottom.get_ydata(), base - 5)
-
-
-def test_few_colors_are_told_apart_and_the_rest_is_grey():
-    many = range(100, 100 + len(PALETTE) + 3)
-    colors = ClusterColors.of_few(many, others=[1, 100])
-    assert [colors[i] for i in many[: len(PALETTE)]] == list(PALETTE)
-    assert {colors[i] for i in [1, *many[len(PALETTE) :]]} == {OTHERS_COLOR}

@@ -16,9 +16,9 @@ from scstream.plot.colors import (
 )
 from scstream.plot.first_look import overview
 from scstream.plot.groups import plot_groups, plot_tree
-from scstream.plot.paths import extend_paths, plot_paths
+from scstream.plot.paths import plot_paths
 from scstream.plot.projection import Projection
-from scstream.plot.time import most_important, plot_n_clusters, plot_river, plot_scores
+from scstream.plot.time import plot_n_clusters, plot_river, plot_scores
 
 __all__ = [
     "OTHERS_COLOR",
@@ -27,8 +27,6 @@ __all__ = [
     "PALETTE",
     "ClusterColors",
     "Projection",
-    "extend_paths",
-    "most_important",
     "overview",
     "plot_clusters",
     "plot_ellipses",

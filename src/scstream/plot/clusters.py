@@ -54,11 +54,6 @@ def plot_clusters(
         Write each cluster's id next to it.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new picture by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where it was drawn.
     """
     colors = ClusterColors() if colors is None else colors
     points = two_columns(X, features, projection)
@@ -104,17 +99,10 @@ def plot_ellipses(
         How far each spreads. A cluster that is missing here is a dot.
     present : collection of int, optional
         Ids of the clusters that hold points; the others are dashed. All of them if not given.
-    colors : ClusterColors, optional
-        Colours to use, extended by ids not seen before.
     annotate : bool or collection of int
         Write each cluster's id next to it, or the ids named here.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new picture by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where it was drawn.
+    colors, ax
+        As in :func:`plot_clusters`.
     """
     ax = axes_or_new(ax)
     colors = ClusterColors() if colors is None else colors

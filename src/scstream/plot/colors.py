@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from scstream.support.extras import need_package
 
 # Paul Tol's muted set, which stays apart under the common kinds of colour blindness, then three of
@@ -39,29 +37,6 @@ class ClusterColors(dict[int, str]):
     >>> colors[17] == first
     True
     """
-
-    @classmethod
-    def of_few(cls, important: Iterable[int], others: Iterable[int] = ()) -> ClusterColors:
-        """Return colours of their own for the important ids, and one grey for all others.
-
-        Parameters
-        ----------
-        important : iterable of int
-            Ids, the most important first. Those beyond the palette's length are grey.
-        others : iterable of int
-            Ids that are grey.
-
-        Examples
-        --------
-        >>> colors = ClusterColors.of_few([5, 2], others=[5, 7])
-        >>> colors[5] == PALETTE[0], colors[2] == PALETTE[1], colors[7] == OTHERS_COLOR
-        (True, True, True)
-        """
-        ids = list(dict.fromkeys(int(i) for i in important if i != OUTLIER_LABEL))
-        colors = cls(zip(ids, PALETTE, strict=False))
-        for cluster_id in [*ids, *others]:
-            colors.setdefault(int(cluster_id), OTHERS_COLOR)
-        return colors
 
     def __missing__(self, cluster_id: int) -> str:
         """Give the next colour to an id seen for the first time."""

@@ -34,10 +34,6 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new picture by default.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> import numpy as np
@@ -62,9 +58,7 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
     elif means.shape[1] == 1:
         _draw_histograms(ax, rows[:, 0], labels, colors, str(keys[0]))
     else:
-        variances = None if spreads is None else spreads.variances
-        names = [key if isinstance(key, str) else f"column {key}" for key in keys]
-        view = Projection.between(means, variances, [c.weight for c in clusters], names)
+        view = Projection.from_model(model)
         points = view(rows)
         hues = [colors[i] for i in labels]
         ax.scatter(points[:, 0], points[:, 1], s=6, c=hues, alpha=0.6, linewidths=0)

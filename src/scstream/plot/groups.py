@@ -34,23 +34,10 @@ def plot_groups(
     ----------
     model : ScStream
         A fitted model with clusters that have a mean and a covariance.
-    X : array-like of shape (n, d)
-        The points, usually the last batch.
     level : float, optional
         The level of the groups; the model's default if not given.
-    features : (int, int)
-        The two columns of ``X`` to draw, if there is no projection.
-    projection : Projection, optional
-        The view to draw in; it names the axes. Give every picture the same.
-    colors : ClusterColors, optional
-        Colours to use by group id, extended by ids not seen before.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new picture by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where it was drawn.
+    X, features, projection, colors, ax
+        As in :func:`plot_clusters`; colours are by group id.
     """
     colors = ClusterColors() if colors is None else colors
     points = two_columns(X, features, projection)
@@ -83,12 +70,6 @@ def plot_tree(model: ScStream, *, ax: Axes | None = None) -> Axes:
     model : ScStream
         A fitted model of at least two clusters.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new picture by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where it was drawn.
     """
     tree = model.tree_
     if len(tree.ids) < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,24 +15,6 @@ from scstream.plot.projection import Projection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from scstream.model import ScStream
-
-
-def extend_paths(paths: MutableMapping[int, list[NDArray[np.float64]]], model: ScStream) -> None:
-    """Add the present mean of every cluster to ``paths``; call it after each ``partial_fit``.
-
-    Paths grow with the stream. A `scstream.chronicle.Chronicle` keeps them in bounded memory.
-
-    Parameters
-    ----------
-    paths : mutable mapping of int to list of arrays of shape (d,)
-        The means so far by cluster id; start with an empty ``dict``.
-    model : ScStream
-        A fitted model.
-    """
-    for record in model.clusters_:
-        paths.setdefault(record.id, []).append(np.array(record.mean, dtype=float))
 
 
 def plot_paths(
@@ -52,20 +34,13 @@ def plot_paths(
     Parameters
     ----------
     paths : mapping of int to sequence of array-likes of shape (d,)
-        The means of each cluster, oldest first (see :func:`extend_paths`).
+        The means of each cluster, oldest first, such as `Chronicle.paths`.
     alive : collection of int, optional
         Ids of the clusters that still exist; all of them if not given.
-    features, projection, colors
+    features, projection, colors, ax
         As in :func:`plot_clusters`.
     annotate : bool or collection of int
         Write the id at the end of each path that continues, or the ids named here.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new picture by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where it was drawn.
     """
     colors = ClusterColors() if colors is None else colors
     ways = {

@@ -121,12 +121,14 @@ class Projection:
 
         Make it after the first batch and use it from then on.
         """
+        from scstream.chronicle.locations import family_order, locations  # which draws, too
+
         records = model.clusters_
-        names = getattr(model, "feature_names_in_", None)
-        means = [_needed(record, "mean") for record in records]
-        variances = [_variance(record) for record in records]
-        known = None if any(v is None for v in variances) else np.array(variances)
-        return cls.between(means, known, [record.weight for record in records], names)
+        names, means, spreads = locations(records, family_order(model))
+        if means is None:
+            raise ValueError("the clusters have no means to project: their columns hold words")
+        variances = None if spreads is None else spreads.variances
+        return cls.between(means, variances, [record.weight for record in records], names)
 
     # -- using it -------------------------------------------------------------------------------
 
@@ -215,21 +217,3 @@ def _name(number: int, vector: NDArray[np.float64], titles: list[str]) -> str:
     order = np.argsort(-np.abs(vector), kind="stable")[:_NAMED]
     large = [j for j in order if abs(vector[j]) >= _NAMED_SHARE * abs(vector[order[0]])]
     return f"axis {number}: " + ", ".join(("-" if vector[j] < 0 else "") + titles[j] for j in large)
-
-
-def _needed(record: Any, name: str) -> NDArray[np.float64]:
-    value = getattr(record, name, None)
-    if value is None:
-        raise ValueError(
-            f"cluster {record.id} has no {name} to project: "
-            "pictures of clusters are for families on real-valued data, such as 'gaussian'"
-        )
-    return np.asarray(value, dtype=float)
-
-
-def _variance(record: Any) -> NDArray[np.float64] | None:
-    """Return a cluster's variances by column (d,), None where the family has none."""
-    if getattr(record, "covariance", None) is not None:
-        return np.diagonal(np.asarray(record.covariance, dtype=float))
-    variance = getattr(record, "variance", None)
-    return None if variance is None else np.asarray(variance, dtype=float)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,21 +25,6 @@ _ABOVE: dict[str, Any] = {
 _READABLE = 0.035  # share of the river's height that a band needs for its id
 
 
-def most_important(weights: Sequence[Mapping[int, float]], top: int) -> list[int]:
-    """Return the ids with the largest weight over all time, the largest first.
-
-    Examples
-    --------
-    >>> most_important([{1: 0.9, 2: 0.1}, {1: 0.2, 2: 0.1, 3: 0.7}], top=2)
-    [1, 3]
-    """
-    total: dict[int, float] = {}
-    for at_once in weights:
-        for cluster_id, weight in at_once.items():
-            total[cluster_id] = total.get(cluster_id, 0.0) + weight
-    return sorted(total, key=lambda i: (-total[i], i))[:top]
-
-
 def plot_river(
     times: ArrayLike,
     weights: Sequence[Mapping[int, float]],
@@ -55,41 +40,36 @@ def plot_river(
     Parameters
     ----------
     times : array-like of shape (n,)
-        The times, increasing.
+        Increasing.
     weights : sequence of n mappings of int to float
         The weight of each cluster at each time, by its id; a cluster that is missing has none.
     top : int
-        How many clusters get an arm of their own; the rest flow together, in grey, on top.
-    colors : ClusterColors, optional
-        Colours to use, extended by ids not seen before.
+        How many clusters get an arm of their own, those of the largest weight over all time; the
+        rest flow together, in grey, on top.
     annotate : bool
         Write each cluster's id where its arm is widest.
     labels : (str, str)
         What to write on the two axes.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new picture by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where it was drawn.
+    colors, ax
+        As in :func:`plot_clusters`.
     """
     when = _times(times, len(weights))
     ax = axes_or_new(ax)
-    if colors is None:
-        colors = ClusterColors()
-    shown = _by_first_sight(weights, most_important(weights, top))
-    for cluster_id in shown:
-        _ = colors[cluster_id]  # in order of first sight
+    colors = ClusterColors() if colors is None else colors
+    mass: dict[int, float] = {}  # by id, in order of first sight
+    for at_once in weights:
+        for cluster_id in sorted(at_once):
+            mass[cluster_id] = mass.get(cluster_id, 0.0) + at_once[cluster_id]
+    largest = sorted(mass, key=lambda i: (-mass[i], i))[:top]
+    shown = [i for i in mass if i in largest]
+    paint = [colors[i] for i in shown]
     bands = np.array([[w.get(i, 0.0) for w in weights] for i in shown]).reshape(len(shown), -1)
     total = np.array([sum(w.values()) for w in weights])
-    rest = np.maximum(total - bands.sum(axis=0), 0.0)
     whole = np.where(total > 0, total, 1.0)
-    bands, rest = bands / whole, rest / whole
-    paint = [colors[i] for i in shown]
+    bands, rest = bands / whole, np.maximum(total - bands.sum(axis=0), 0.0) / whole
     if rest.max() > 1e-9:
         bands, paint = np.vstack([bands, rest]), [*paint, OTHERS_COLOR]
-    ax.stackplot(when, bands, colors=paint, linewidth=0.4, edgecolor=_ground())
+    ax.stackplot(when, bands, colors=paint, linewidth=0.4, edgecolor=ax.get_facecolor())
     if annotate:
         _name_bands(ax, when, bands, shown)
     if len(bands) > len(shown):
@@ -106,24 +86,7 @@ def plot_n_clusters(
     labels: tuple[str, str] = ("time", "clusters"),
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the number of clusters over time, as steps.
-
-    Parameters
-    ----------
-    times : array-like of shape (n,)
-        The times, increasing.
-    counts : array-like of shape (n,)
-        The number of clusters at each.
-    labels : (str, str)
-        What to write on the two axes.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new picture by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where it was drawn.
-    """
+    """Draw the number of clusters (n,) over time, as steps; the rest is as in `plot_river`."""
     k = np.asarray(counts)
     when = _times(times, len(k))
     ax = axes_or_new(ax)
@@ -148,20 +111,13 @@ def plot_scores(
     Parameters
     ----------
     times : array-like of shape (n,)
-        The times, increasing.
+        Increasing.
     quantiles : mapping of float to array-like of shape (n,)
         For each share of the rows, such as 0.05, 0.5 and 0.95, the score that it lies below.
         A pair of shares that add up to 1 is a band, 0.5 is a line, and one alone is dotted.
         Times without scores hold NaN.
-    labels : (str, str)
-        What to write on the two axes.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new picture by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Where it was drawn.
+    labels, ax
+        As in :func:`plot_river`.
     """
     lines = {float(q): np.asarray(v, dtype=float) for q, v in quantiles.items()}
     if not lines:
@@ -171,16 +127,14 @@ def plot_scores(
     shares = sorted(lines)
     # Decimal shares such as 0.05 and 0.95 add up to 1 only nearly.
     pairs = [(q, p) for q in shares for p in shares if q < p and abs(q + p - 1.0) < 1e-9]
+    look: dict[str, Any] = {"color": PALETTE[9], "linewidth": 0}
     for depth, (low, high) in enumerate(pairs):
-        ax.fill_between(
-            when,
-            lines[low],
-            lines[high],
-            color=PALETTE[9],
-            alpha=0.18 + 0.17 * depth,
-            linewidth=0,
-            label=f"{_percent(high - low)} of the rows",
-        )
+        band = {
+            **look,
+            "alpha": 0.18 + 0.17 * depth,
+            "label": f"{_percent(high - low)} of the rows",
+        }
+        ax.fill_between(when, lines[low], lines[high], **band)
     paired = {q for pair in pairs for q in pair}
     for share in shares:
         if share == 0.5:
@@ -191,15 +145,6 @@ def plot_scores(
     ax.legend(**_ABOVE)
     _frame(ax, when, labels)
     return ax
-
-
-def _by_first_sight(weights: Sequence[Mapping[int, float]], ids: Collection[int]) -> list[int]:
-    """Return the ids in the order in which they first had a weight."""
-    seen: dict[int, None] = {}
-    for at_once in weights:
-        for cluster_id in sorted(set(at_once) & set(ids)):
-            seen.setdefault(cluster_id)
-    return list(seen)
 
 
 def _name_bands(
@@ -232,15 +177,8 @@ def _frame(ax: Axes, when: NDArray[np.float64], labels: tuple[str, str]) -> None
     ax.set_ylabel(labels[1])
     if when[-1] > when[0]:
         ax.set_xlim(when[0], when[-1])
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _percent(share: float) -> str:
     return f"{100.0 * share:.3g} %"
-
-
-def _ground() -> str:
-    import matplotlib as mpl
-
-    return str(mpl.rcParams["axes.facecolor"])
