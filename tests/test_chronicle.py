@@ -77,7 +77,7 @@ def test_last_moment_is_the_model_as_it_is(followed):
     np.testing.assert_array_equal(last.counts, [c.rows for c in clusters])
     np.testing.assert_array_equal(last.means, [c.mean for c in clusters])
     np.testing.assert_array_equal(last.places, chronicle.projection([c.mean for c in clusters]))
-    seen = chronicle.projection.covariance(clusters[0].covariance)
+    seen = chronicle.projection.covariances(clusters[0].covariance[None])[0]
     np.testing.assert_allclose(last.spreads[0], [seen[0, 0], seen[0, 1], seen[1, 1]])
 
 

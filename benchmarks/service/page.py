@@ -55,7 +55,7 @@ def _moment(b: int, centre: Any, view: Projection, rng: np.random.Generator) -> 
         means=centre,
         deviations=np.ones((k, COLUMNS)),
         places=view(centre),
-        spreads=np.tile(view.covariance(np.eye(COLUMNS))[[0, 0, 1], [0, 1, 1]], (k, 1)),
+        spreads=np.tile(view.covariances(np.eye(COLUMNS)[None])[0][[0, 0, 1], [0, 1, 1]], (k, 1)),
         speeds=rng.random(k),
         score=Score(3.0, (1.0, 2.0, 3.0, 4.0, 6.0, 9.0 + rng.random())),
         rows=SampledRows(rows, labels),

@@ -39,6 +39,7 @@ def write_id(
     import matplotlib as mpl
     from matplotlib.patheffects import withStroke
 
+    font = {"fontsize": 8, "fontweight": "bold", "color": mpl.rcParams["text.color"]}
     ax.annotate(
         str(cluster_id),
         (float(where[0]), float(where[1])),
@@ -46,20 +47,15 @@ def write_id(
         textcoords="offset points",
         ha="left" if offset[0] > 0.0 else "center",
         va="center" if centred else "bottom",
-        fontsize=8,
-        fontweight="bold",
-        color=mpl.rcParams["text.color"],
         path_effects=[withStroke(linewidth=2.5, foreground=mpl.rcParams["axes.facecolor"])],
         annotation_clip=True,
         zorder=5,
+        **font,
     )
 
 
 def label_axes(ax: Axes, projection: Projection | None) -> None:
     """Write the projection's names on the axes, unless the caller has written others."""
-    if projection is None:
-        return
-    if not ax.get_xlabel():
-        ax.set_xlabel(projection.labels[0])
-    if not ax.get_ylabel():
-        ax.set_ylabel(projection.labels[1])
+    if projection is not None:
+        x, y = projection.labels
+        ax.set(xlabel=ax.get_xlabel() or x, ylabel=ax.get_ylabel() or y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,19 +63,11 @@ def plot_clusters(
     records = sorted(model.clusters_, key=lambda record: record.id)
     for record in records:
         _ = colors[record.id]  # in order of id, whatever the order of the points
-    moments = {record.id: two_moments(record, features, projection) for record in records}
+    means, covariances = two_moments(records, features, projection)
     ax = axes_or_new(ax)
-    ax.scatter(
-        points[:, 0], points[:, 1], s=5, c=[colors[i] for i in ids], alpha=0.55, linewidths=0
-    )
-    plot_ellipses(
-        {i: mean for i, (mean, _) in moments.items()},
-        {i: cov for i, (_, cov) in moments.items()},
-        present=set(ids.tolist()),
-        colors=colors,
-        annotate=annotate,
-        ax=ax,
-    )
+    hues, present = [colors[i] for i in ids], set(ids.tolist())
+    ax.scatter(points[:, 0], points[:, 1], s=5, c=hues, alpha=0.55, linewidths=0)
+    plot_ellipses(means, covariances, present=present, colors=colors, annotate=annotate, ax=ax)
     label_axes(ax, projection)
     return ax
 
@@ -125,21 +117,15 @@ def plot_ellipses(
 def _draw_ellipse(
     ax: Axes, mean: NDArray[np.float64], cov: NDArray[np.float64], color: str, *, dashed: bool
 ) -> None:
+    """Draw the ellipse that holds 95 % of a Gaussian."""
     from matplotlib.patches import Ellipse
 
-    width, height, angle = _ellipse_axes(cov)
-    ax.add_patch(
-        Ellipse(
-            (mean[0], mean[1]),
-            width,
-            height,
-            angle=angle,
-            facecolor="none",
-            edgecolor=color,
-            linewidth=0.9 if dashed else 1.4,
-            linestyle="--" if dashed else "-",
-        )
-    )
+    variances, vectors = np.linalg.eigh(cov)
+    width, height = (2.0 * _RADIUS_95 * np.sqrt(np.maximum(variances, 0.0))).tolist()
+    angle = math.degrees(math.atan2(vectors[1, 0], vectors[0, 0]))
+    look: dict[str, Any] = {"facecolor": "none", "edgecolor": color}
+    look |= {"linewidth": 0.9, "linestyle": "--"} if dashed else {"linewidth": 1.4}
+    ax.add_patch(Ellipse((mean[0], mean[1]), width, height, angle=angle, **look))
 
 
 def two_columns(
@@ -158,35 +144,23 @@ def two_columns(
 
 
 def two_moments(
-    record: Any, features: tuple[int, int], projection: Projection | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a cluster's mean (2,) and covariance (2, 2) as they are drawn."""
-    covariance = getattr(record, "covariance", None)
-    if covariance is None and getattr(record, "variance", None) is not None:
-        covariance = np.diag(record.variance)  # of independent columns
-    if getattr(record, "mean", None) is None or covariance is None:
-        raise ValueError(
-            f"cluster {record.id} has no mean and covariance to draw: "
-            "pictures of clusters are for families on real-valued data, such as 'gaussian'"
-        )
-    mean = np.asarray(record.mean, dtype=float)
-    cov = np.asarray(covariance, dtype=float)
-    if projection is not None:
-        return projection(mean[None])[0], projection.covariance(cov)
-    columns = list(features)
-    return mean[columns], cov[np.ix_(columns, columns)]
-
-
-def _ellipse_axes(cov: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return width, height and angle in degrees of the ellipse that holds 95 % of a Gaussian.
-
-    Examples
-    --------
-    >>> width, height, angle = _ellipse_axes(np.diag([1.0, 4.0]))
-    >>> round(width, 3), round(height, 3), round(angle) % 180
-    (4.895, 9.791, 0)
-    """
-    variances, vectors = np.linalg.eigh(cov)
-    lengths = 2.0 * _RADIUS_95 * np.sqrt(np.maximum(variances, 0.0))
-    angle = math.degrees(math.atan2(vectors[1, 0], vectors[0, 0]))
-    return float(lengths[0]), float(lengths[1]), angle
+    records: Sequence[Any], features: tuple[int, int], projection: Projection | None
+) -> tuple[dict[int, NDArray[np.float64]], dict[int, NDArray[np.float64]]]:
+    """Return clusters' means (2,) and covariances (2, 2) as they are drawn, by id."""
+    means, covariances, columns = {}, {}, list(features)
+    for record in records:
+        covariance = getattr(record, "covariance", None)
+        if covariance is None and getattr(record, "variance", None) is not None:
+            covariance = np.diag(record.variance)  # of independent columns
+        if getattr(record, "mean", None) is None or covariance is None:
+            raise ValueError(
+                f"cluster {record.id} has no mean and covariance to draw: "
+                "pictures of clusters are for families on real-valued data, such as 'gaussian'"
+            )
+        mean, cov = np.asarray(record.mean, dtype=float), np.asarray(covariance, dtype=float)
+        if projection is not None:
+            mean, cov = projection(mean[None])[0], projection.covariances(cov[None])[0]
+        else:
+            mean, cov = mean[columns], cov[np.ix_(columns, columns)]
+        means[record.id], covariances[record.id] = mean, cov
+    return means, covariances

@@ -91,8 +91,7 @@ def _draw_shares(ax: Axes, clusters: list[Any], colors: ClusterColors) -> None:
     order = sorted(clusters, key=lambda cluster: cluster.weight)
     names = [str(cluster.id) for cluster in order]
     ax.barh(names, [c.weight for c in order], color=[colors[c.id] for c in order])
-    ax.set_xlabel("share")
-    ax.set_ylabel("cluster")
+    ax.set(xlabel="share", ylabel="cluster")
 
 
 def _draw_histograms(ax: Axes, x: Any, labels: Any, colors: ClusterColors, name: str) -> None:
@@ -100,6 +99,5 @@ def _draw_histograms(ax: Axes, x: Any, labels: Any, colors: ClusterColors, name:
     for label in np.unique(labels).tolist():
         own = x[(labels == label) & np.isfinite(x)]
         ax.hist(own, bins=edges, color=colors[label], alpha=0.7, label=str(label))
-    ax.set_xlabel(name)
-    ax.set_ylabel("rows")
+    ax.set(xlabel=name, ylabel="rows")
     ax.legend(title="cluster")

@@ -45,19 +45,13 @@ def plot_groups(
     own = {i: colors[group.id] for group in groups for i in group.members}
     shades = [colors[i] for i in np.asarray(model.predict_group(X, level)).tolist()]
     records = model.clusters_
-    moments = {record.id: two_moments(record, features, projection) for record in records}
+    means, covariances = two_moments(records, features, projection)
     ax = axes_or_new(ax)
     ax.scatter(points[:, 0], points[:, 1], s=5, c=shades, alpha=0.55, linewidths=0)
-    plot_ellipses(
-        {i: mean for i, (mean, _) in moments.items()},
-        {i: cov for i, (_, cov) in moments.items()},
-        colors=ClusterColors(own),
-        annotate=False,
-        ax=ax,
-    )
+    plot_ellipses(means, covariances, colors=ClusterColors(own), annotate=False, ax=ax)
     weight = {record.id: record.weight for record in records}
     for group in groups:
-        write_id(ax, moments[max(group.members, key=weight.__getitem__)][0], group.id)
+        write_id(ax, means[max(group.members, key=weight.__getitem__)], group.id)
     label_axes(ax, projection)
     return ax
 
@@ -65,11 +59,7 @@ def plot_groups(
 def plot_tree(model: ScStream, *, ax: Axes | None = None) -> Axes:
     """Draw the tree above the clusters of a model, and the level of its groups as a line.
 
-    Parameters
-    ----------
-    model : ScStream
-        A fitted model of at least two clusters.
-    ax : matplotlib.axes.Axes, optional
+    The model needs at least two clusters.
     """
     tree = model.tree_
     if len(tree.ids) < 2:
@@ -77,13 +67,9 @@ def plot_tree(model: ScStream, *, ax: Axes | None = None) -> Axes:
     from scipy.cluster.hierarchy import dendrogram
 
     ax = axes_or_new(ax)
-    dendrogram(
-        tree.linkage,
-        ax=ax,
-        labels=[str(i) for i in tree.ids.tolist()],
-        color_threshold=0.0,
-        above_threshold_color="#555555",
-    )
+    names = [str(i) for i in tree.ids.tolist()]
+    grey = {"color_threshold": 0.0, "above_threshold_color": "#555555"}
+    dendrogram(tree.linkage, ax=ax, labels=names, **grey)
     ax.axhline(tree.level, color="#CC6677", linewidth=1.0, linestyle="--")
     ax.set_ylabel("depth of the valley")
     ax.set_xlabel("cluster")

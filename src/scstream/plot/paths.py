@@ -69,12 +69,10 @@ def _draw_trail(ax: Axes, way: NDArray[np.float64], color: str, end: str) -> Non
     strength = np.linspace(0.0, 1.0, len(strokes))
     shades = np.tile(to_rgba(color), (len(strokes), 1))
     shades[:, 3] = 0.2 + 0.8 * strength
+    widths = 1.0 + 2.5 * strength
     ax.add_collection(
-        LineCollection(
-            list(strokes), colors=shades, linewidths=1.0 + 2.5 * strength, capstyle="round"
-        )
+        LineCollection(list(strokes), colors=shades, linewidths=widths, capstyle="round")
     )
-    first, last = way[0], way[-1]
     ground = mpl.rcParams["axes.facecolor"]
-    ax.scatter(first[0], first[1], s=22, facecolors=ground, edgecolors=color, zorder=3)
-    ax.scatter(last[0], last[1], s=34, c=color, marker=end, zorder=4)
+    ax.scatter(way[0, 0], way[0, 1], s=22, facecolors=ground, edgecolors=color, zorder=3)
+    ax.scatter(way[-1, 0], way[-1, 1], s=34, c=color, marker=end, zorder=4)

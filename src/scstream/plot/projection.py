@@ -147,15 +147,8 @@ class Projection:
             )
         return np.asarray((bend(points, self.unit) - self.center) @ self.axes)
 
-    def covariance(self, cov: ArrayLike) -> NDArray[np.float64]:
-        """Return the projection (2, 2) of a covariance of the columns, (d, d) or (d,)."""
-        full = np.asarray(cov, dtype=float)
-        seen = self.variances(full[None]) if full.ndim == 1 else self.covariances(full[None])
-        out: NDArray[np.float64] = seen[0]
-        return out
-
     def covariances(self, covs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the covariances (k, 2, 2) that are seen of k of the columns, (k, d, d)."""
+        """Return the covariances (k, 2, 2) of the coordinates, from k of the columns (k, d, d)."""
         return self.axes.T @ covs @ self.axes
 
     def variances(self, variances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -180,10 +173,8 @@ class Projection:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"this is not a saved projection: {error}") from error
         if center.ndim != 1 or axes.shape != (len(center), 2) or unit.shape != center.shape:
-            raise ValueError(
-                f"a saved projection of {center.shape} columns must have two axes and a unit "
-                f"for each; it has axes of shape {axes.shape}, units of {unit.shape}"
-            )
+            shapes = f"{center.shape}, {axes.shape} and {unit.shape}"
+            raise ValueError(f"a saved projection has center, axes and units of shapes {shapes}")
         return cls(center, axes, (first, second), unit)
 
     def __eq__(self, other: object) -> bool:

@@ -15,13 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # A legend above the picture covers nothing of it.
-_ABOVE: dict[str, Any] = {
-    "loc": "lower left",
-    "bbox_to_anchor": (0.0, 1.0),
-    "ncols": 4,
-    "fontsize": 8,
-    "frameon": False,
-}
+_ABOVE: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 4}
+_ABOVE |= {"fontsize": 8, "frameon": False}
 _READABLE = 0.035  # share of the river's height that a band needs for its id
 
 
@@ -127,14 +122,10 @@ def plot_scores(
     shares = sorted(lines)
     # Decimal shares such as 0.05 and 0.95 add up to 1 only nearly.
     pairs = [(q, p) for q in shares for p in shares if q < p and abs(q + p - 1.0) < 1e-9]
-    look: dict[str, Any] = {"color": PALETTE[9], "linewidth": 0}
     for depth, (low, high) in enumerate(pairs):
-        band = {
-            **look,
-            "alpha": 0.18 + 0.17 * depth,
-            "label": f"{_percent(high - low)} of the rows",
-        }
-        ax.fill_between(when, lines[low], lines[high], **band)
+        name, strength = f"{_percent(high - low)} of the rows", 0.18 + 0.17 * depth
+        band = ax.fill_between(when, lines[low], lines[high], label=name, alpha=strength)
+        band.set(color=PALETTE[9], linewidth=0)
     paired = {q for pair in pairs for q in pair}
     for share in shares:
         if share == 0.5:
@@ -164,17 +155,14 @@ def _name_bands(
 def _times(times: ArrayLike, *lengths: int) -> NDArray[np.float64]:
     when = np.asarray(times, dtype=float)
     if when.ndim != 1 or not len(when) or any(n != len(when) for n in lengths):
-        raise ValueError(
-            f"times of shape {when.shape} and values of length {set(lengths)}: "
-            "give at least one time, and one value for each"
-        )
+        shapes = f"times of shape {when.shape} and values of length {set(lengths)}"
+        raise ValueError(f"{shapes}: give at least one time, and one value for each")
     return when
 
 
 def _frame(ax: Axes, when: NDArray[np.float64], labels: tuple[str, str]) -> None:
     """Name the axes, leave no empty margin in time, take away lines that say nothing."""
-    ax.set_xlabel(labels[0])
-    ax.set_ylabel(labels[1])
+    ax.set(xlabel=labels[0], ylabel=labels[1])
     if when[-1] > when[0]:
         ax.set_xlim(when[0], when[-1])
     ax.spines[["top", "right"]].set_visible(False)
