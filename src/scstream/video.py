@@ -10,9 +10,7 @@ import contextlib
 import os
 import re
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -43,8 +41,6 @@ HALF_LIFE = 0.5  # frames: what moves is soon elsewhere
 SAMPLE = 20_000  # pixels of the first frame that the sampler settles on, and points of a frame
 
 _IMAGES = {".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
-_ANIMATED = {".apng", ".gif"} | _IMAGES
-_MOST_PIXELS = 89_478_485  # of a frame: more is an attack for Pillow, too
 _WIDEST = 960  # pixels of the animation
 
 # sRGB's primaries under its white, D65, as CIE XYZ relative to that white.
@@ -138,20 +134,20 @@ def read_frames(source: str | Path, *, scale: float = 1.0) -> Iterator[Frame]:
     path = Path(source)
     if not path.exists():
         raise FileNotFoundError(f"there is no folder or file {path}")
-    read = _from_image if path.suffix.lower() in _ANIMATED else _from_video
+    read = _from_image if path.suffix.lower() in (*_IMAGES, ".gif", ".apng") else _from_video
     return _of_one_size((_from_folder if path.is_dir() else read)(path), scale, path)
 
 
 def _of_one_size(pictures: Any, scale: float, source: Path) -> Iterator[Frame]:
-    first: tuple[int, int] | None = None
+    size = None
     for name, picture in pictures:
-        first = first or picture.size
-        if picture.size != first:
-            own, size = ("{} x {} pixels".format(*size) for size in (picture.size, first))
-            raise ValueError(f"frame {name} of {source} is {own}; all others before are {size}")
+        size = size or picture.size
+        if picture.size != size:
+            own, others = ("{} x {} pixels".format(*one) for one in (picture.size, size))
+            raise ValueError(f"frame {name} of {source} is {own}; all others before are {others}")
         yield Frame(name, np.array(_resized(picture, scale)))
-    if first is None:
-        raise ValueError(f"{source} holds no frames")
+    if size is None:
+        raise ValueError(f"{source} holds no images that can be read")
 
 
 def _resized(picture: Any, scale: float) -> Any:
@@ -165,25 +161,20 @@ def _resized(picture: Any, scale: float) -> Any:
 def images_of(folder: Path) -> list[Path]:
     """Return the images of a folder sorted by name, numbers by their value."""
 
-    def natural(path: Path) -> list[tuple[int, int, str]]:
-        parts = re.findall(r"[0-9]+|[^0-9]+", path.name)
-        return [(0, int(part), part) if part[0] in "0123456789" else (1, 0, part) for part in parts]
+    def natural(path: Path) -> list[tuple[int, str]]:
+        return [(int(n or -1), word) for n, word in re.findall("([0-9]+)|([^0-9]+)", path.name)]
 
-    found = (path for path in folder.iterdir() if path.suffix.lower() in _IMAGES)
-    return sorted((path for path in found if path.is_file()), key=natural)
+    return sorted(
+        (path for path in folder.iterdir() if path.suffix.lower() in _IMAGES), key=natural
+    )
 
 
 def _from_folder(folder: Path) -> Iterator[tuple[str, Any]]:
-    paths = images_of(folder)
-    if not paths:
-        ends = ", ".join(sorted(_IMAGES))
-        raise ValueError(f"{folder} holds no images: frames end in one of {ends}")
-    by_stem = {path.stem: path for path in reversed(paths)}
-    for path in paths:
-        other = by_stem[path.stem].name
-        if other != path.name:
-            raise ValueError(f"{other} and {path.name} in {folder}: outputs have the same name")
-    for path in paths:
+    paths = {path.stem: path for path in reversed(images_of(folder))}
+    for path in images_of(folder):
+        if paths[path.stem] != path:
+            both = f"{path.name} and {paths[path.stem].name}"
+            raise ValueError(f"{both} in {folder}: their segments would have the same name")
         yield path.stem, next(_from_image(path))[1]
 
 
@@ -198,22 +189,12 @@ def _reading(path: Path, what: str) -> Iterator[None]:
         raise ValueError(f"{path} cannot be read as {what}: {error}") from error
 
 
-def _check_size(path: Path, width: int, height: int) -> None:
-    if width * height > _MOST_PIXELS:
-        raise ValueError(f"{path} is too large for a frame: {width} x {height} pixels")
-
-
 def _from_image(path: Path) -> Iterator[tuple[str, Any]]:
     from PIL import Image, ImageSequence
 
-    with _reading(path, "an image"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            picture = Image.open(path)
-        with picture:
-            _check_size(path, *picture.size)
-            for number, frame in enumerate(ImageSequence.Iterator(picture)):
-                yield f"{number:05d}", frame.convert("RGB")
+    with _reading(path, "an image"), Image.open(path) as picture:
+        for number, frame in enumerate(ImageSequence.Iterator(picture)):
+            yield f"{number:05d}", frame.convert("RGB")
 
 
 def _from_video(path: Path) -> Iterator[tuple[str, Any]]:
@@ -221,7 +202,6 @@ def _from_video(path: Path) -> Iterator[tuple[str, Any]]:
         if not container.streams.video:
             raise ValueError("it holds no pictures, only sound or text")
         for number, frame in enumerate(container.decode(video=0)):
-            _check_size(path, frame.width, frame.height)
             yield f"{number:05d}", frame.to_image()
 
 
@@ -241,11 +221,9 @@ class Segmenter:
         The model to teach, not fitted yet. By default one with a half-life of half a frame.
     color : {"lab", "rgb"}
         The colours' space; see `pixel_rows`.
-    first_sample : int or None
-        Pixels of the first frame on which the sampler settles; None takes all, which is slow.
-    frame_weight : float or None
-        Points that a frame counts for at most, since neighbouring pixels are nearly equal: more
-        give more segments. None counts every pixel.
+    first_sample, frame_weight : number or None
+        Pixels of the first frame on which the sampler settles, and points that a frame counts for
+        at most, since neighbouring pixels are nearly equal: more give more segments. None: all.
     track : bool
         Whether to allow the segments of the first frame alone: none splits later.
     random_state : int
@@ -265,15 +243,13 @@ class Segmenter:
         for name, least in (("first_sample", first_sample), ("frame_weight", frame_weight)):
             if least is not None and not least >= 100:
                 raise ValueError(f"{name} must be at least 100, or None; got {least}")
-        if model is not None and model.n_batches_:
-            seen = model.n_batches_
-            raise ValueError(f"the model has seen {seen} batches: give one that is not fitted")
         self.model = model or ScStream(half_life=HALF_LIFE, random_state=random_state)
+        if self.model.n_batches_:
+            seen = self.model.n_batches_
+            raise ValueError(f"the model has seen {seen} batches: give one that is not fitted")
         self.color: ColorSpace = color
-        self.first_sample = first_sample
-        self.frame_weight = frame_weight
-        self.track = track
-        self.random_state = random_state
+        self.first_sample, self.frame_weight = first_sample, frame_weight
+        self.track, self.random_state = track, random_state
         self.n_frames = 0
 
     def segment(self, pixels: Pixels) -> NDArray[np.int64]:
@@ -297,9 +273,11 @@ class Segmenter:
 
         Each has its mean colour, or with "id" a bright one that belongs to its id.
         """
+        if by not in ("mean", "id"):
+            raise ValueError(f"paint must be mean or id; got {by!r}")
         ids, place = np.unique(segments, return_inverse=True)
         table, real = id_colors(ids), ids >= 0
-        if _known(by) == "mean":
+        if by == "mean":
             means = {cluster.id: cluster.mean[:3] for cluster in self.model.clusters_}
             if not set(ids[real].tolist()) <= set(means):
                 raise ValueError("some segments are not clusters of the model")
@@ -307,59 +285,38 @@ class Segmenter:
         return table[place.reshape(segments.shape)]
 
 
-def _known(paint: str) -> str:
-    if paint not in ("mean", "id"):
-        raise ValueError(f"paint must be mean or id; got {paint!r}")
-    return paint
+@contextlib.contextmanager
+def _animation(path: Path, fps: float) -> Iterator[Callable[[Pixels], object]]:
+    """Give what adds a picture: to a GIF, which is held in memory, or to an MP4, by PyAV."""
+    from PIL import Image
 
+    def shrunk(pixels: Pixels) -> Any:
+        picture = Image.fromarray(pixels)
+        return _resized(picture, _WIDEST / picture.width)
 
-class _Animation:
-    """Frame and segments side by side: a GIF, which is held in memory, or an MP4, by PyAV."""
+    if path.suffix.lower() == ".gif":
+        pictures: list[Any] = []  # dithering would put noise into segments of one colour
+        yield lambda p: pictures.append(shrunk(p).quantize(256, dither=Image.Dither.NONE))
+        if pictures:
+            with whole_file(path) as part:
+                pictures[0].save(part, save_all=True, append_images=pictures[1:],
+                                 duration=round(1000.0 / fps), loop=0)  # fmt: skip
+        return
+    av = _pyav()
+    with whole_file(path) as part, av.open(str(part), "w") as container:
+        stream = container.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000))
+        stream.pix_fmt = "yuv420p"  # all players know it; it halves the resolution of colours:
 
-    def __init__(self, path: Path, fps: float) -> None:
-        if not 0.0 < fps <= 100.0:
-            raise ValueError(f"fps must be more than 0 and at most 100; got {fps}")
-        self.path, self.fps = path, fps
-        self.gif = path.suffix.lower() == ".gif"
-        self.av: Any = None if self.gif else _pyav()
-        self.pictures: list[Any] = []
-        self.container: Any = None
-        self.stack = ExitStack()
+        def add(pixels: Pixels) -> None:
+            picture = np.asarray(shrunk(pixels))  # so sides must be even
+            even = np.ascontiguousarray(
+                picture[: len(picture) // 2 * 2, : picture.shape[1] // 2 * 2]
+            )
+            stream.height, stream.width = even.shape[:2]
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(even, format="rgb24")))
 
-    def add(self, *pictures: Pixels) -> None:
-        """Add some pictures of the same size, side by side."""
-        from PIL import Image
-
-        picture = Image.fromarray(np.concatenate(pictures, axis=1))
-        picture = _resized(picture, _WIDEST / picture.width)
-        if self.gif:  # dithering would put noise into segments of one colour
-            self.pictures.append(picture.quantize(256, dither=Image.Dither.NONE))
-            return
-        # The codec halves the resolution of colours: sides must be even.
-        width, height = (side - side % 2 for side in picture.size)
-        if self.container is None:
-            part = self.stack.enter_context(whole_file(self.path))
-            self.container = self.stack.enter_context(self.av.open(str(part), "w"))
-            rate = Fraction(self.fps).limit_denominator(1000)
-            self.stream = self.container.add_stream("libx264", rate=rate)
-            self.stream.width, self.stream.height = width, height
-            self.stream.pix_fmt = "yuv420p"  # all players know it
-        pixels = np.ascontiguousarray(np.asarray(picture)[:height, :width])
-        frame = self.av.VideoFrame.from_ndarray(pixels, format="rgb24")
-        self.container.mux(self.stream.encode(frame))
-
-    def __enter__(self) -> _Animation:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        with self.stack:
-            if self.container is not None:
-                self.container.mux(self.stream.encode(None))
-        if self.pictures:
-            first, *rest = self.pictures
-            with whole_file(self.path) as part:
-                first.save(part, save_all=True, append_images=rest,
-                           duration=round(1000.0 / self.fps), loop=0)  # fmt: skip
+        yield add
+        container.mux(stream.encode(None))
 
 
 def outputs_of(out: str | Path) -> tuple[Path, Path]:
@@ -407,11 +364,13 @@ def segment_video(
     overwrite : bool
         Whether earlier outputs may be replaced.
     """
-    _known(paint)
+    if paint not in ("mean", "id"):
+        raise ValueError(f"paint must be mean or id; got {paint!r}")
     if max_frames is not None and max_frames < 1:
         raise ValueError(f"max_frames must be at least 1; got {max_frames}")
+    if not 0.0 < fps <= 100.0:
+        raise ValueError(f"fps must be more than 0 and at most 100; got {fps}")
     frames = islice(read_frames(source, scale=scale), max_frames)
-    segmenter = Segmenter() if segmenter is None else segmenter
     folder, file = outputs_of(out)
     for output in (folder, file):
         if (found := look(output)) is not None and identity(found) == identity(os.stat(source)):
@@ -419,26 +378,27 @@ def segment_video(
     check_file(file, overwrite=overwrite)
     if folder.is_dir() and not overwrite and any(folder.iterdir()):
         raise exists(folder)
-    animation = _Animation(file, fps)
-
-    def reports() -> Iterator[FrameReport]:
-        with animation:
-            for name, pixels in frames:
-                start = time.perf_counter()
-                segments = segmenter.segment(pixels)
-                seconds = time.perf_counter() - start
-                if chronicle is not None:
-                    chronicle.observe(segmenter.model)
-                picture = segmenter.paint(segments, paint)
-                _save(folder / f"{name}.png", picture)
-                animation.add(pixels, picture)
-                yield FrameReport(name, seconds, segmenter.model.n_clusters_, segments.size)
-
-    return reports()
+    if file.suffix.lower() == ".mp4":
+        _pyav()
+    return _segmented(segmenter or Segmenter(), frames, folder, _animation(file, fps), paint,
+                      chronicle)  # fmt: skip
 
 
-def _save(path: Path, picture: Pixels) -> None:
+def _segmented(
+    segmenter: Segmenter, frames: Iterator[Frame], folder: Path, animation: Any, paint: Paint,
+    chronicle: Chronicle | None,
+) -> Iterator[FrameReport]:  # fmt: skip
     from PIL import Image
 
-    with whole_file(path) as part:
-        Image.fromarray(picture).save(part)
+    with animation as add:
+        for name, pixels in frames:
+            start = time.perf_counter()
+            segments = segmenter.segment(pixels)
+            seconds = time.perf_counter() - start
+            if chronicle is not None:
+                chronicle.observe(segmenter.model)
+            picture = segmenter.paint(segments, paint)
+            with whole_file(folder / f"{name}.png") as part:
+                Image.fromarray(picture).save(part)
+            add(np.concatenate([pixels, picture], axis=1))
+            yield FrameReport(name, seconds, segmenter.model.n_clusters_, segments.size)
