@@ -312,7 +312,8 @@ def _animation(path: Path, fps: float) -> Iterator[Callable[[Pixels], object]]:
             even = np.ascontiguousarray(
                 picture[: len(picture) // 2 * 2, : picture.shape[1] // 2 * 2]
             )
-            stream.height, stream.width = even.shape[:2]
+            if not stream.codec_context.is_open:
+                stream.height, stream.width = even.shape[:2]
             container.mux(stream.encode(av.VideoFrame.from_ndarray(even, format="rgb24")))
 
         yield add
@@ -320,11 +321,7 @@ def _animation(path: Path, fps: float) -> Iterator[Callable[[Pixels], object]]:
 
 
 def outputs_of(out: str | Path) -> tuple[Path, Path]:
-    """Return the folder of the segmented frames and the file of the animation.
-
-    >>> [path.as_posix() for path in (*outputs_of("sea.mp4"), *outputs_of("sea"))]
-    ['sea-frames', 'sea.mp4', 'sea', 'sea/side-by-side.gif']
-    """
+    """Return the folder of the segmented frames and the file of the animation."""
     path = Path(out)
     if path.suffix.lower() in (".gif", ".mp4"):
         return path.with_name(f"{path.stem}-frames"), path
@@ -352,11 +349,10 @@ def segment_video(
     out : path
         A folder for the segmented frames, one PNG each, and ``side-by-side.gif``; or a ``.gif`` or
         ``.mp4`` for the animation, beside which a folder of frames is made.
-    segmenter : Segmenter, optional
+    segmenter, paint
+        See `Segmenter` and `Segmenter.paint`.
     max_frames : int, optional
         Stop after this many.
-    paint : {"mean", "id"}
-        See `Segmenter.paint`.
     fps : float
         Frames a second of the animation, which is complete when all reports have been taken.
     chronicle : Chronicle, optional

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
-from scstream.cli.values import add_command, add_quiet
+from scstream.cli.values import add_command
 from scstream.support.progress import Bar, aside
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> None:
         metavar="A,B,...",
         help="only these families; default: " + ",".join(USUAL),
     )
-    add_quiet(parser)
+    parser.add_argument("--quiet", action="store_true", help="print nothing")
 
 
 USUAL = ("gaussian", "diagonal", "multinomial", "poisson", "bernoulli", "categorical", "gamma")

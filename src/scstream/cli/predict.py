@@ -11,7 +11,7 @@ from scstream.cli.files import check_apart, reads_of
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
 from scstream.cli.source_options import add_source, source_options
 from scstream.cli.values import add_command, add_quiet, whole
-from scstream.support.messages import note
+from scstream.support.messages import detail, note
 from scstream.support.progress import Bar
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def main(args: argparse.Namespace) -> int:
                 elif isinstance(output, RejectJournal):
                     output.note(batch)
             rows += batch.n
+            detail(f"{rows:,} rows after {perf_counter() - start:.3f} s")
             bar.show(source.share_before(batch.place), f"{rows:,} rows")
         if not begun:  # there was no row at all
             begin_outputs(outputs)

@@ -20,9 +20,14 @@ _MODEL = {
 }
 _SEGMENTER = {
     "color": (str, "colour space: lab (the default) or rgb"),
-    "first-sample": (int, "pixels of the first frame on which the sampler settles; default: 20000"),
-    "frame-weight": (float, "points that a frame counts for at most; default: 20000"),
-    "random-state": (int, "the seed; default: 0"),
+    "first-sample": (
+        int,
+        "pixels of the first frame on which the sampler settles, 0 for all; default: 20000",
+    ),
+    "frame-weight": (
+        float,
+        "points that a frame counts for at most, 0 for its pixels; default: 20000",
+    ),
 }
 _FRAMES = {
     "scale": (float, "size of the frames: 0.5 is four times as fast; default: 1"),
@@ -47,6 +52,7 @@ def add_parser(subparsers: Any) -> None:
         "frames in OUT-frames; default: the source's name and -segments")  # fmt: skip
     for name, (kind, about) in (_FRAMES | _SEGMENTER | _MODEL).items():
         add(f"--{name}", type=kind, metavar="X", default=argparse.SUPPRESS, help=about)
+    add("--random-state", type=int, default=0, metavar="SEED", help="default: 0")
     add("--track", action="store_true", help="no segment splits after the first frame")
     add("--chronicle", type=Path, metavar="FILE", help="write it here, for `scstream report`")
     add_overwrite(parser)
@@ -63,9 +69,13 @@ def main(args: argparse.Namespace) -> int:
         names = (name.replace("-", "_") for name in options)
         return {name: getattr(args, name) for name in names if name in args}
 
-    own = {"random_state": 0, **given(_SEGMENTER)}
-    model = ScStream(**{"half_life": HALF_LIFE} | given(_MODEL), random_state=own["random_state"])
-    segmenter, frames = Segmenter(model, track=args.track, **own), given(_FRAMES)
+    own, seed = given(_SEGMENTER), args.random_state
+    own |= {name: own[name] or None for name in ("first_sample", "frame_weight") if name in own}
+    model = {"half_life": HALF_LIFE, "random_state": seed, "verbose": args.verbose} | given(_MODEL)
+    segmenter, frames = (
+        Segmenter(ScStream(**model), track=args.track, random_state=seed, **own),
+        given(_FRAMES),
+    )
     output = args.output or args.source.with_name(f"{args.source.stem}-segments")
     folder, animation = outputs_of(output)
     written = {"--output": animation, "the frames": folder, "--chronicle": args.chronicle}
