@@ -213,8 +213,8 @@ def test_without_optuna_the_error_names_the_extra(monkeypatch) -> None:
         (labelled(2), {"n_batches": 1}, "n_batches must be a whole number of at least 2"),
         (labelled(2), {"n_trials": 0}, "n_trials must be a whole number of at least 1"),
         ([np.zeros(5), np.zeros(5)], {}, r"Batch 0 must have rows and columns.*\(5,\)"),
-        ([(1, 2, 3, 4)], {}, "Batch 0 is a tuple of 4"),
-        ([blobs(9, 0), blobs(9, 1)[0]], {}, "for all batches, or for none"),
+        ([(1, 2, 3, 4)], {}, "Batch 0 has 4 parts"),
+        ([blobs(9, 0), blobs(9, 1)[0]], {}, "all or none"),
     ],
 )
 def test_what_cannot_be_tuned(batches, options, message) -> None:

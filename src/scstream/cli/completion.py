@@ -10,9 +10,9 @@ from scstream.cli.values import add_command
 
 _EPILOG = """\
 examples:
-  source <(scstream completion bash)         # in ~/.bashrc
-  source <(scstream completion zsh)          # in ~/.zshrc, after compinit
+  scstream completion bash > ~/.local/share/bash-completion/completions/scstream
   scstream completion fish > ~/.config/fish/completions/scstream.fish
+  scstream completion zsh > ~/.scstream-completion    # and in ~/.zshrc: source this file
 """
 _ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
 _BASH = """\

@@ -35,38 +35,20 @@ class Buffered(base.Estimator):
     ) -> None:
         if isinstance(batch_size, bool) or batch_size != int(batch_size) or batch_size < 1:
             raise ValueError(f"batch_size is {batch_size!r}; it must be a whole number, 1 or more.")
-        self.family = family
-        self.batch_size = batch_size
-        self.alpha = alpha
-        self.half_life = half_life
-        self.sweeps = sweeps
-        self.max_clusters = max_clusters
-        self.outlier_weight = outlier_weight
-        self.seed = seed
-        self.model = ScStream(
-            family,
-            alpha=alpha,
-            half_life=half_life,
-            sweeps=sweeps,
-            max_clusters=max_clusters,
-            outlier_weight=outlier_weight,
-            random_state=seed,
-        )
+        self.family, self.batch_size, self.seed = family, batch_size, seed
+        options: dict[str, Any] = {
+            "alpha": alpha, "half_life": half_life, "sweeps": sweeps, "max_clusters": max_clusters,
+            "outlier_weight": outlier_weight,
+        }  # fmt: skip
+        self.__dict__ |= options  # where river looks for the parameters
+        self.model = ScStream(family, random_state=seed, **options)
         self.features: list[Any] = []
         self._buffer: list[dict[Any, Any]] = []
         self._seen: dict[Any, tuple[int, float]] = {}  # how often a feature was seen; its mean
         self._ignored: set[Any] = set()
 
-    # -- one row --------------------------------------------------------------------------------
-
     def learn_one(self, x: Mapping[Any, Any]) -> None:
-        """Add a row; the model learns once there are `batch_size` of them.
-
-        Parameters
-        ----------
-        x : dict
-            Features and their values.
-        """
+        """Add a row, a dict of features; the model learns once there are `batch_size` of them."""
         row = self._observed(x)
         if not row:
             raise ValueError(f"The row {dict(x)!r} has no value to learn from.")
@@ -81,11 +63,6 @@ class Buffered(base.Estimator):
 
         In a stream without anomalies one row in a thousand is above 0.999. Before the first batch
         this is 0.
-
-        Parameters
-        ----------
-        x : dict
-            Features and their values.
         """
         row = self._observed(x)
         if not self.features:
@@ -108,19 +85,10 @@ class Buffered(base.Estimator):
             raise
         self.features = features
 
-    # -- data frames ----------------------------------------------------------------------------
-
     def learn_many(self, X: Any) -> None:
-        """Take in the rows of a data frame, one after the other.
-
-        Parameters
-        ----------
-        X : data frame (n, d)
-        """
+        """Take in the rows of a data frame, one after the other."""
         for row in dicts(X):
             self.learn_one(row)
-
-    # -- rows as a table ------------------------------------------------------------------------
 
     def _observed(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return what a row has, as a copy, or say what cannot be learned from."""

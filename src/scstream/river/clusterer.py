@@ -67,22 +67,11 @@ class StreamClusterer(Buffered, base.Clusterer):
     """
 
     def predict_one(self, x: Mapping[Any, Any]) -> int:
-        """Return the id of a row's cluster: -1 for an outlier, and before the first batch.
-
-        Parameters
-        ----------
-        x : dict
-            Features and their values.
-        """
+        """Return the id of a row's cluster: -1 for an outlier, and before the first batch."""
         return int(self._predict([x])[0])
 
     def predict_many(self, X: Any) -> Any:
-        """Return the ids of the rows' clusters as a series of the data frame's kind.
-
-        Parameters
-        ----------
-        X : data frame (n, d)
-        """
+        """Return the ids of the rows' clusters as a series of the data frame's kind."""
         from river.utils import dataframe
 
         labels = self._predict(dicts(X))

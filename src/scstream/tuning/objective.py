@@ -14,7 +14,6 @@ from scstream.datasets import Batch
 from scstream.evaluate import prequential
 from scstream.families import BY_NAME, Family
 from scstream.families.contract import Array
-from scstream.families.scores import Points
 from scstream.model import ScStream
 
 _DEFENCE = 0.01  # weight of the reference in the density that is scored
@@ -28,23 +27,14 @@ class Rows:
     y: Any
     time: float | None
 
-    @property
-    def when(self) -> dict[str, float]:
-        """Return the keyword of `ScStream.partial_fit` for the time, if there is one."""
-        return {} if self.time is None else {"time": self.time}
-
 
 def take(batches: Iterable[Any], n: int) -> list[Rows]:
     """Return the first n batches, or raise `ValueError` if nothing can be learned from them."""
     rows = [_unpack(item, i) for i, item in enumerate(islice(batches, n))]
     if len(rows) < 2:
-        raise ValueError(
-            f"Tuning needs at least 2 batches, the first of which is not scored; got {len(rows)}."
-        )
+        raise ValueError(f"Tuning needs at least 2 batches; got {len(rows)}.")
     if len({batch.y is None for batch in rows}) > 1:
-        raise ValueError(
-            "Some batches have labels and some do not. Give labels for all batches, or for none."
-        )
+        raise ValueError("Some batches have labels and some do not: give them for all or none.")
     return rows
 
 
@@ -55,14 +45,12 @@ def _unpack(item: Any, position: int) -> Rows:
     parts = item if isinstance(item, tuple) else (item,)
     if not 1 <= len(parts) <= 3:
         raise ValueError(
-            f"Batch {position} is a tuple of {len(parts)}; a batch is X, (X, y) or (X, y, time)."
+            f"Batch {position} has {len(parts)} parts; it is X, (X, y) or (X, y, time)."
         )
     X, y, time = (*parts, None, None)[:3]
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
-        raise ValueError(
-            f"Batch {position} must have rows and columns; its data have shape {tuple(X.shape)}."
-        )
+        raise ValueError(f"Batch {position} must have rows and columns; its shape is {X.shape}.")
     return Rows(X, None if y is None else np.asarray(y), time)
 
 
@@ -88,7 +76,7 @@ def score_density(reference: Sequence[Array], model: ScStream, rows: Sequence[Ro
             density = model.score_samples(batch.X)
             both = np.logaddexp(np.log1p(-_DEFENCE) + density, np.log(_DEFENCE) + wide)
             means.append(both.mean())
-        model.partial_fit(batch.X, **batch.when)
+        model.partial_fit(batch.X, time=batch.time)
     return float(np.mean(means))
 
 
@@ -96,14 +84,8 @@ def reference_of(family: Family, rows: Sequence[Rows]) -> list[Array]:
     """Return log densities of all rows under what a family expects before it knows clusters."""
     fresh = BY_NAME[family.name]() if family.name in BY_NAME else family
 
-    def table(X: Any) -> Any:
-        return X if sparse.issparse(X) or fresh.tabular else np.asarray(X)
-
-    met = fresh.meet(table(rows[0].X), None)
-
-    def points(X: Any) -> Points:
-        return met.check(table(X))
-
-    wide = met.prepare(points(rows[0].X))
+    tables = [b.X if sparse.issparse(b.X) or fresh.tabular else np.asarray(b.X) for b in rows]
+    met = fresh.meet(tables[0], None)
+    wide = met.prepare(met.check(tables[0]))
     nothing = np.zeros((1, len(wide.prior)))
-    return [wide.log_predictive(points(batch.X), nothing)[:, 0] for batch in rows]
+    return [wide.log_predictive(met.check(table), nothing)[:, 0] for table in tables]

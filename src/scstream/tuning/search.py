@@ -1,12 +1,13 @@
-"""The search for settings, by Optuna."""
+"""The search for settings, by Optuna, and what it found."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -15,26 +16,77 @@ from scstream.model import ScStream
 from scstream.support.extras import need_package
 from scstream.support.printable import printable_name
 from scstream.support.progress import Bar
-from scstream.tuning.objective import (
-    Rows,
-    reference_of,
-    score_density,
-    score_labels,
-    step_between,
-    take,
-)
-from scstream.tuning.result import Settings, Trial, TuningResult
+from scstream.tuning import objective as judge
+from scstream.tuning.objective import Rows
 from scstream.validation import AUTO, make_rng, resolve_family
 
 if TYPE_CHECKING:
     import optuna
 
+Settings = dict[str, Any]
 Space = Callable[["optuna.Trial", str, Any], Settings]
 
 _ALPHA = (1e-2, 1e3)
 _HALF_LIFE = (0.5, 50.0)  # batches
 _DEFAULTS = {"alpha": 1.0, "half_life": 5.0}
 _FAILURES = (ValueError, ArithmeticError, MemoryError)  # of settings that the model refuses
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of settings that was tried; empty for the model as it was given.
+
+    The score is NaN if it failed, and `error` says why.
+    """
+
+    number: int
+    settings: Settings
+    score: float
+    n_clusters: int
+    seconds: float
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """What tuning found.
+
+    Attributes
+    ----------
+    objective : {"ari", "log density"}
+        What the scores are.
+    settings, score : dict and float
+        The best settings as plain numbers, empty if nothing beat the model as it was given.
+    default_score : float
+        The score of the model as it was given; NaN if it failed.
+    trials : list of Trial
+        Everything that was tried, in order.
+    """
+
+    objective: str
+    settings: Settings
+    score: float
+    default_score: float
+    trials: list[Trial] = field(repr=False)
+    _model: ScStream = field(repr=False)
+
+    def best_model(self) -> ScStream:
+        """Return a new, unfitted model with the best settings."""
+        return cast("ScStream", clone(self._model))
+
+    def table(self, top: int = 10) -> str:
+        """Return a Markdown table of the best trials, the best first; failed ones last."""
+        ranked = sorted(self.trials, key=lambda t: (math.isnan(t.score), -t.score))[:top]
+        names = list(dict.fromkeys(name for trial in ranked for name in trial.settings))
+        rows = [("trial", self.objective, "clusters", *names, "seconds")]
+        rows.append(("---:",) * len(rows[0]))
+        for trial in ranked:
+            values = (f"{x:.3g}" if isinstance(x, float) else str(x)
+                      for x in (trial.settings.get(n, "") for n in names))  # fmt: skip
+            score = "failed" if trial.error else f"{trial.score:.4g}"
+            middle = (str(trial.number), score, str(trial.n_clusters), *values)
+            rows.append((*middle, f"{trial.seconds:.1f}"))
+        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def tune(
@@ -57,13 +109,12 @@ def tune(
     Parameters
     ----------
     batches : iterable of X, of (X, y), of (X, y, time) or of Batch
-        The stream. Only its first `n_batches` are used; they stay in memory while this runs. A
-        tuple is a batch with labels `y`, which may be None; anything else is data alone.
+        The stream, of which the first `n_batches` are used and stay in memory. Labels `y` may be
+        None; what is no tuple is data alone.
     model : ScStream, optional
         Where to start from: its family and whatever is not tuned stay as they are. The first
         trial is the model itself, so that the result is never worse on these batches.
-    n_batches : int, default=10
-    n_trials : int, default=30
+    n_batches, n_trials : int, default=10 and 30
     timeout : float, optional
         Seconds after which no further trial is begun.
     space : callable (trial, family, X) -> dict, optional
@@ -80,11 +131,9 @@ def tune(
 
     Notes
     -----
-    Log densities have no lower bound, so a single outlier could outweigh everything
-    else. So each row is scored by ``log(0.99 p + 0.01 q)``, where p is the model's density and q
-    the prior predictive of an untuned family: wide, with heavy tails, the same in all trials.
-    Unlike a median or a trimmed mean this is the score of a density, so nothing is gained by
-    giving up small clusters.
+    Log densities have no lower bound, and one outlier could outweigh everything else. So a row is
+    scored by ``log(0.99 p + 0.01 q)``: p is the model's density and q the prior predictive of an
+    untuned family, wide, with heavy tails, the same in all trials.
 
     Examples
     --------
@@ -97,19 +146,23 @@ def tune(
     >>> model = found.best_model()
     """
     optuna = need_package("optuna", "tune", "tuning needs Optuna")
-    _check_count(n_batches, "n_batches", 2)
-    _check_count(n_trials, "n_trials", 1)
+    counts: Any = (("n_batches", n_batches, 2), ("n_trials", n_trials, 1))
+    for name, value, least in counts:
+        if not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
     base = clone(ScStream() if model is None else model)
-    rows = take(batches, n_batches)
+    rows = judge.take(batches, n_batches)
     seed = int(make_rng(random_state).integers(2**31))
     if not isinstance(base.random_state, int | np.integer):
         base.set_params(random_state=seed)
-    noise, step = base.outlier_weight == "auto", step_between(rows)
+    noise, step = base.outlier_weight == "auto", judge.step_between(rows)
     family = resolve_family(base.family, rows[0].X, None, noise=noise)
     if base.family == AUTO:
         base.set_params(family=family)
     labelled = rows[0].y is not None
-    score = score_labels if labelled else partial(score_density, reference_of(family, rows))
+    score: Any = judge.score_labels
+    if not labelled:
+        score = partial(judge.score_density, judge.reference_of(family, rows))
     study = _new_study(optuna, seed)
     if space is None:
         space = partial(_suggest, step=step)
@@ -122,7 +175,8 @@ def tune(
                 asked = study.ask()
                 settings = space(asked, family.name, rows[0].X)
                 trial = _attempt(len(trials), settings, _changed(base, settings), score, rows)
-                study.tell(asked, **_outcome(optuna, trial))
+                failed = {"state": optuna.trial.TrialState.FAIL}
+                study.tell(asked, **(failed if trial.error else {"values": trial.score}))
             else:
                 trial = _attempt(0, {}, clone(base), score, rows)
             trials.append(trial)
@@ -132,13 +186,8 @@ def tune(
     return _result(trials, base, "ari" if labelled else "log density")
 
 
-def _check_count(value: Any, name: str, least: int) -> None:
-    if not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
-
-
 def _suggest(trial: optuna.Trial, family: str, X: Any, *, step: float) -> Settings:
-    """Choose alpha and the half-life, which is in units of the time between batches."""
+    """Choose alpha, and the half-life in units of the time between batches."""
     return {
         "alpha": trial.suggest_float("alpha", *_ALPHA, log=True),
         "half_life": step * trial.suggest_float("half_life", *_HALF_LIFE, log=True),
@@ -148,8 +197,7 @@ def _suggest(trial: optuna.Trial, family: str, X: Any, *, step: float) -> Settin
 def _changed(base: ScStream, settings: Settings) -> ScStream:
     """Return a new model like the base but for the settings; a half-life replaces a kernel."""
     kernel = {"kernel": None} if "half_life" in settings else {}
-    changed: ScStream = clone(base).set_params(**kernel, **settings)
-    return changed
+    return cast("ScStream", clone(base).set_params(**kernel, **settings))
 
 
 def _attempt(
@@ -182,7 +230,7 @@ def _result(trials: list[Trial], base: ScStream, objective: str) -> TuningResult
 
 
 def _new_study(optuna: Any, seed: int) -> Any:
-    """Return a study that is seeded, without Optuna's message about it."""
+    """Return a seeded study, without Optuna's message about it."""
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
@@ -193,21 +241,14 @@ def _new_study(optuna: Any, seed: int) -> Any:
         optuna.logging.set_verbosity(level)
 
 
-def _outcome(optuna: Any, trial: Trial) -> dict[str, Any]:
-    """Return what Optuna is told of a trial."""
-    if trial.error is None:
-        return {"values": trial.score}
-    return {"state": optuna.trial.TrialState.FAIL}
-
-
 def _report(trial: Trial, trials: Sequence[Trial], n_trials: int) -> str:
     """Return how a trial went and the best score so far."""
     went = trial.error or f"score {trial.score:.4g}, {trial.n_clusters} clusters"
-    line = f"scstream: trial {trial.number + 1} of {n_trials}: {went}; {_best(trials)}"
-    return printable_name(line)
+    return printable_name(
+        f"scstream: trial {trial.number + 1} of {n_trials}: {went}; {_best(trials)}"
+    )
 
 
 def _best(trials: Sequence[Trial]) -> str:
     """Return the best score so far, in words."""
-    best = max((t.score for t in trials if t.error is None), default=math.nan)
-    return f"best {best:.4g}"
+    return f"best {max((t.score for t in trials if t.error is None), default=math.nan):.4g}"
