@@ -181,3 +181,23 @@ def test_some_late_rows_are_no_matter(path, caplog):
     days = np.datetime64("2026-03-01") + np.arange(4000) // 2000
     assert len({time for _, time in read(path, days, batch_size=100)}) == 40
     assert not caplog.records
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 1000}, {"period": 3600.0}])
+def test_rows_without_a_time_count_with_their_batch_where_nobody_named_the_clock(
+    path, options, caplog
+):
+    when = [str(t) if i % 300 != 7 else "" for i, t in enumerate(minutes(6000))]
+    when[4000:] = [""] * 2000
+    path.write_text("when,x\n" + "".join(f"{t},{i % 7}.5\n" for i, t in enumerate(when)))
+    with open_source(path, SourceOptions(guess=True, **options)) as source:
+        found = list(source)
+    assert sum(batch.n for batch in found) == 6000
+    step = options.get("period", 60_000)
+    assert np.allclose(np.diff([float(batch.time) for batch in found]), step, rtol=0.01)
+    assert sum("no time" in record.getMessage() for record in caplog.records) == 1
+    with (
+        open_source(path, SourceOptions(guess=True, time_column="when")) as source,
+        pytest.raises(ValueError, match="column 'when' holds nothing"),
+    ):
+        list(source)

@@ -114,7 +114,7 @@ class BatchTimes:
         if self._open is not None:
             known = self._open - 1
             found, settled = self._first_after(self._open, lot, start)
-        cut = self._count_late((lot.periods <= known)[:found]) if settled else None
+        cut = self._count_late(~(lot.periods > known)[:found]) if settled else None
         if cut is None:
             return found, settled
         self._wanted = max(1, self._rows // self._batches) if self._batches else self._usual
@@ -144,10 +144,17 @@ class BatchTimes:
     def of_batch(self, times: Floats, lines: Ints) -> float:
         """Return the time of a batch: the end of its period, or that of its latest row."""
         kind = Moment if self._layout.dates else float
+        there = np.isfinite(times)
+        if there.any():
+            times, lines = times[there], lines[there]
+        else:  # as if all were late
+            high = self._pace.high if self._pace.last is not None else 1.0
+            times = np.full(len(times), np.nextafter(high, -np.inf))
         if self._period is None:
             return kind(self._by_pace(times, lines))
         if self._wanted:
-            self._last = max(self._last + 1, int(self._periods(latest(times))))
+            period = int(self._periods(latest(times))) if there.any() else self._last
+            self._last = max(self._last + 1, period)
         else:
             self._last = self._last + 1 if self._open is None else self._open
             self._batches, self._rows = self._batches + 1, self._rows + len(times)

@@ -12,6 +12,7 @@ from scstream.sources.chunks import Floats, Ints
 from scstream.sources.guess.amounts import amount, is_number
 from scstream.sources.guess.looks import column_key
 from scstream.sources.guess.values import TRUTH, is_truth
+from scstream.sources.rows import shown
 from scstream.sources.text import Schema
 from scstream.support.advice import Advice, reason
 
@@ -126,11 +127,6 @@ class NumberFields:
 def bare_return(record: bytes) -> bool:
     """Whether a record, its line end aside, holds a carriage return outside of quotes."""
     return b"\r" in record and b"\r" in _QUOTED.sub(b"", record)
-
-
-def shown(field: str) -> str:
-    """Return a field as it is quoted in a message."""
-    return repr(field if len(field) <= 40 else field[:40] + "...")
 
 
 def scan_roles(schema: Schema) -> tuple[Ints, int, int]:

@@ -180,8 +180,7 @@ class JsonSource(TextSource):
         else:
             time, odd = in_seconds(column, schema.dates)
             self._tell_unit(column, lines, odd)
-        for i in np.flatnonzero(~np.isfinite(time)).tolist():
-            bad.setdefault(i, f"column {schema.names[schema.time]!r} holds no time")
+        self._refuse_no_time(time, column if schema.time_is_text else None, lines, bad)
         return time
 
     def _unreadable(self, line: bytes, reason: str) -> Chunk:

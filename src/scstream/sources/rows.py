@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from time import monotonic
+from typing import Any
+
+import numpy as np
 
 from scstream.sources.base import Batch, Place, Source
 from scstream.sources.chunks import Chunk, Cutter, Floats, Ints, Layout
@@ -23,7 +26,7 @@ class RowSource(Source):
         self._place: Place = {}
         self._complete: Sequence[bool] | None = None
         self._cutter: Cutter | None = None
-        self._told_of_units = False
+        self._told_of_units = self._told_of_no_time = False
 
     @property
     @abstractmethod
@@ -95,6 +98,25 @@ class RowSource(Source):
             self._cutter.require(self._complete)
         return self._cutter
 
+    def _refuse_no_time(self, time: Floats, dates: Any, lines: Ints, bad: dict[int, str]) -> None:
+        """Refuse rows with a bad time, and those without one if the user named the clock.
+
+        ``dates`` are the times as text, None where there is nothing; None if they are numbers.
+        """
+        named = not self.options.guess or self.options.time_column is not None
+        name = self.layout.clock
+        for i in np.flatnonzero(~np.isfinite(time)).tolist():
+            nothing = dates is None or dates[i] is None
+            if named or not nothing:
+                held = "nothing" if nothing else shown(dates[i])
+                bad.setdefault(i, f"column {name!r} holds {held}, which is not a time")
+            elif i not in bad and not self._told_of_no_time:
+                self._told_of_no_time = True
+                warn(
+                    f"{self.name}, {self.layout.unit} {lines[i]}: the row has no time in {name!r}. "
+                    "Such rows count with the batch they are in."
+                )
+
     def _tell_unit(self, numbers: Floats, lines: Ints, odd: Ints) -> None:
         """Say once that some times that are numbers are in another unit than the first ones."""
         if len(odd) and not self._told_of_units:
@@ -108,6 +130,11 @@ class RowSource(Source):
     def _kept(self) -> Place:
         """Return what a place holds besides where it is."""
         return {}
+
+
+def shown(field: str) -> str:
+    """Return a field as it is quoted in a message."""
+    return repr(field if len(field) <= 40 else field[:40] + "...")
 
 
 def find_column(column: str | int, names: Sequence[str]) -> int:

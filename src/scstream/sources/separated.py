@@ -11,7 +11,7 @@ from scstream.kernels import text_scan
 from scstream.kernels.text_numbers import powers
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Floats, Ints
-from scstream.sources.fields import RETURN, NumberFields, bare_return, scan_roles, shown
+from scstream.sources.fields import RETURN, NumberFields, bare_return, scan_roles
 from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
@@ -278,10 +278,8 @@ class SeparatedSource(TextSource):
         else:
             time, odd = in_seconds(numbers[:, -1], schema.dates)
             self._tell_unit(numbers[:, -1], lines, odd)
-        for i in np.flatnonzero(~np.isfinite(time)).tolist():
-            nothing = not schema.time_is_text or dates[i] is None
-            name, held = schema.names[schema.time], "nothing" if nothing else shown(dates[i])
-            bad.setdefault(i, f"column {name!r} holds {held}, which is not a time")
+        held = dates if schema.time_is_text else None
+        self._refuse_no_time(time, held, lines, bad)
         return time
 
     def _unreadable(self, line: bytes, reason: str) -> Chunk:

@@ -151,12 +151,13 @@ class TableSource(RowSource):
             row = np.arange(self._at + 1, self._at + n + 1)
             bad: dict[int, str] = {}
             values = _values([columns[j] for j in used], [self.names[j] for j in used], bad)
-            when = None if time is None else _times(columns[time], self.names[time], bad)
+            when = None if time is None else _times(columns[time], self.names[time])
             if when is not None and time is not None:
                 self._dates = columns[time].dtype.kind == "M" or self._unit in EPOCHS
                 seconds, odd = in_seconds(when, self._unit)
                 self._tell_unit(when, row, odd)
                 when = seconds
+                self._refuse_no_time(when, None, row, bad)
             self._at += n
             records = ColumnRecords(self.names, columns)
             yield Chunk(values, np.column_stack([row, row]), row, row, records, when, bad)
@@ -319,7 +320,7 @@ def _values(
     return out
 
 
-def _times(column: NDArray[Any], name: str, bad: dict[int, str]) -> Floats:
+def _times(column: NDArray[Any], name: str) -> Floats:
     """Return times as numbers; dates as seconds since 1970."""
     if column.dtype.kind == "M":
         time = column.astype("datetime64[us]").astype(np.int64) / 1e6
@@ -331,8 +332,6 @@ def _times(column: NDArray[Any], name: str, bad: dict[int, str]) -> Floats:
             raise ValueError(
                 f"Column {name!r} holds neither numbers nor dates, so it cannot be the clock."
             ) from None
-    for i in np.flatnonzero(~np.isfinite(time)).tolist():
-        bad.setdefault(i, f"column {name!r} holds no time")
     return time
 
 
