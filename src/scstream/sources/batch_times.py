@@ -194,8 +194,8 @@ class BatchTimes:
         self._change = Widening(column, CLOCK, f"steps of {step}")
         warn(
             f"{self._layout.name}, {self._layout.unit} {line}: the times in {column!r} go back for "
-            f"good, or stand still: none is later than {self._shown(before)}. It is no clock from "
-            f"here on; time goes on by {step}."
+            f"good, or stand still: none is later than {self._shown(before)}. It is not used as a "
+            f"clock from here on; time goes on by {step}."
         )
 
     def _say_unit(self, line: int, by: float) -> None:

@@ -29,7 +29,7 @@ class Pace:
     """The time of the last batch, and all that decides about the next one.
 
     A batch that brings no later row has the time of the one before. Where many rows come too late,
-    or one time lasts much longer than ever before, the clock is no clock any more: time goes on by
+    or one time lasts much longer than ever before, the clock is not used any more: time goes on by
     the usual gap between batches, or farther where rows are later than that.
 
     Attributes
