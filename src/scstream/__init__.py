@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Student,
     )
     from scstream.model import ScStream
+    from scstream.pipeline import run
     from scstream.sampler.rules import Rules
     from scstream.service import serve
     from scstream.tuning import tune
@@ -67,6 +68,7 @@ __all__ = [
     "Spherical",
     "Student",
     "__version__",
+    "run",
     "serve",
     "tune",
 ]
@@ -77,6 +79,7 @@ _HOME = {
     "Event": "scstream.events",
     "Rules": "scstream.sampler.rules",
     "ScStream": "scstream.model",
+    "run": "scstream.pipeline",
     "serve": "scstream.service",
     "tune": "scstream.tuning",
 }

@@ -28,8 +28,27 @@ def write_rows(folder, name, batches):
         lines = [f"{a:.5f},{b!r}" for a, b in X.tolist()]
         for i in range(50, n, 211):
             lines.insert(i, "one,2" if i % 2 else "1")
+        path = folder / name.replace("?*", "")
         path.write_text("x,y\n" + "\n".join(lines) + "\n")
+        if "*" in name:
+            return in_parts(path, folder / name)
     return path
+
+
+def in_parts(path, pattern):
+    """Write the rows of a CSV into several files; return the pattern of their names."""
+    head, *lines = path.read_text().splitlines()
+    for number, part in enumerate(np.array_split(lines, 11)):
+        part_path = Path(str(pattern).replace("?*", str(number)))
+        if pattern.suffix == ".csv":
+            part_path.write_text("\n".join([head, *part, ""]))
+        else:
+            rows = [line.split(",") for line in part if line.count(",") == 1 and "one" not in line]
+            columns = np.array(rows, dtype=float).T
+            pandas = pytest.importorskip("pandas")
+            table = pandas.DataFrame({"x": columns[0], "y": columns[1]})
+            table.to_parquet(part_path, row_group_size=57)
+    return pattern
 
 
 CASES = {
@@ -39,6 +58,8 @@ CASES = {
     "standard input": ("rows.csv", "labels.csv", [], True),
     "a file that is followed": ("rows.csv", "labels.csv", ["--follow"], False),
     "parquet": ("rows.csv", "labels.parquet", [], False),
+    "several files": ("rows?*.csv", "labels.csv", ["--append"], False),
+    "parquet files": ("rows?*.parquet", "labels.csv", [], False),
 }
 
 
@@ -102,7 +123,7 @@ def models(folder):
 
 
 def check(tmp_path, case, *, batches, kills, seed, places):
-    if case == "parquet":
+    if "parquet" in case:
         pytest.importorskip("pyarrow")
     rows = write_rows(tmp_path, CASES[case][0], batches)
     if case in ("standard input", "a file that is followed"):
@@ -120,8 +141,9 @@ def check(tmp_path, case, *, batches, kills, seed, places):
     assert models(tmp_path / "whole")[1]["totals"]["rows"] == batches * SIZE
 
 
-def test_six_kills(tmp_path):
-    check(tmp_path, "csv", batches=60, kills=6, seed=0, places=3)
+@pytest.mark.parametrize("case", ["csv", "several files", "parquet files"])
+def test_six_kills(tmp_path, case):
+    check(tmp_path, case, batches=60, kills=6, seed=0, places=3)
 
 
 @pytest.mark.slow

@@ -208,14 +208,14 @@ main(sys.argv[1:])
     assert len(Path("out.csv").read_text().splitlines()) == 201
 
 
-@pytest.mark.parametrize("option", ["-o", "--events", "--chronicle", "--rejects", "--checkpoint"])
-def test_an_output_is_no_url(rows, option, capsys):
+@pytest.mark.parametrize("option", ["--events", "--chronicle", "--rejects", "--checkpoint"])
+def test_a_journal_is_no_url(rows, option, capsys):
     before = sorted(os.listdir())
     url = "redis://me:Tr0ub4dor@server/labels.csv"
     more = ("--on-error", "reject") if option == "--rejects" else ()
     assert call("run", "d.csv", *RUN, "-o", "none", *more, option, url) == 2
     told = capsys.readouterr().err
-    assert "is a URL (redis://server/labels.csv), and outputs are files" in told
+    assert "is a URL (redis://server/labels.csv), and it must be a file" in told
     assert sorted(os.listdir()) == before  # nothing has the password in its name
 
 

@@ -190,7 +190,7 @@ def test_a_password_among_the_settings_of_a_url(name, capsys):
         (["--halflife", "3"], "there is no option --halflife. Did you mean --half-life?"),
         (["--batchsize=3"], "there is no option --batchsize. Did you mean --batch-size?"),
         (["--qqqq"], "there is no option --qqqq."),
-        (["more.csv"], "'more.csv' is one word too many. Files are read one at a time"),
+        (["--quiet", "more.csv"], "'more.csv' is one word too many. Name all files before"),
         (["--missing", "-inf"], "is written as OPTION=-VALUE"),
     ],
 )

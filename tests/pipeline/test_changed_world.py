@@ -103,7 +103,7 @@ def test_an_output_that_is_changed_in_mid_run_is_noticed(rows, change, checkpoin
         pytest.raises(ValueError, match=r"removed or replaced|something else changed it"),
     ):
         run(
-            ScStream(random_state=0), source, {"out": open_sink(out)}, checkpoint=checkpoint,
+            source, ScStream(random_state=0), {"out": open_sink(out)}, checkpoint=checkpoint,
             every=3, progress=disturb,
         )  # fmt: skip
     if out.exists():
@@ -118,7 +118,7 @@ def test_a_part_that_is_removed_in_mid_run_is_noticed(rows, capsys):
         pytest.raises(ValueError, match="is missing"),
     ):
         run(
-            ScStream(random_state=0), source, {"out": open_sink("out.parquet", parts=True)},
+            source, ScStream(random_state=0), {"out": open_sink("out.parquet", parts=True)},
             checkpoint="kept", every=2,
             progress=lambda r: r.totals.batches == 5 and os.remove(part),
         )  # fmt: skip
@@ -188,7 +188,7 @@ def test_without_scores_in_the_output_such_a_checkpoint_goes_on(tmp_path):
         np.save(tmp_path / "d.npy", np.random.default_rng(0).normal(size=(n, 2)))
         with open_source(tmp_path / "d.npy", SourceOptions(50)) as source:
             sink = open_sink(tmp_path / "labels.csv", fields=["label"])
-            run(ScStream(random_state=0), source, {"labels": sink}, checkpoint=state)
+            run(source, ScStream(random_state=0), {"labels": sink}, checkpoint=state)
 
     go(100)
     kept = find_checkpoint(state)

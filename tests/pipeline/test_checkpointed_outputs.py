@@ -34,8 +34,8 @@ def test_outputs_are_synced_after_the_last_row_and_before_the_checkpoint(tmp_pat
     watched = Watched()
     with open_source(tmp_path / "rows.npy", SourceOptions(50)) as source:
         run(
-            ScStream(random_state=0),
             source,
+            ScStream(random_state=0),
             {"out": watched},
             checkpoint=tmp_path / "kept",
             every=2,

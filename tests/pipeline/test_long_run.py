@@ -54,7 +54,7 @@ def test_a_day_of_a_stream_with_flat_memory(tmp_path):
     model = ScStream(half_life=60.0, random_state=0, n_jobs=1)
     with open_source(tmp_path / "day.csv", options) as source:
         result = run(
-            model, source, outputs, checkpoint=tmp_path / "state", every=200, progress=look
+            source, model, outputs, checkpoint=tmp_path / "state", every=200, progress=look
         )
     assert result.totals.batches == BATCHES
     assert result.model.time_ == pytest.approx(DAY)

@@ -34,7 +34,7 @@ def model(**params):
 
 def follow(rows, outputs=None, options=None, of=None, **more):
     with open_source(rows, options or SourceOptions(SIZE)) as source:
-        return run(of or model(), source, outputs, **more)
+        return run(source, of or model(), outputs, **more)
 
 
 def data(rows):
@@ -61,7 +61,7 @@ def stopped(rows, batches, outputs=None, **more):
     interrupt = Interrupt()
     with open_source(rows, SourceOptions(SIZE)) as source:
         stops = Stops(source, interrupt, batches)
-        return run(model(), stops, outputs, interrupt=interrupt, **more)
+        return run(stops, model(), outputs, interrupt=interrupt, **more)
 
 
 # -- what is written ----------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def test_a_server_may_forget_only_what_two_checkpoints_hold(rows, tmp_path):
             self.inner.close()
 
     with Server() as source:
-        run(model(), source, checkpoint=tmp_path / "state", every=6)
+        run(source, model(), checkpoint=tmp_path / "state", every=6)
     assert told == [300, 600, 900]  # the last checkpoint is at 1,000
 
 
@@ -441,6 +441,6 @@ def test_empty_batches_only_carry_rejects():
         def seek(self, place):
             raise AssertionError
 
-    result = run(model(), Empty())
+    result = run(Empty(), model())
     assert result.totals.batches == 0
     assert result.model.n_batches_ == 0

@@ -27,7 +27,7 @@ def test_a_page_asks_for_no_scores_but_of_what_it_shows(tmp_path, monkeypatch, f
     shown._shower = Thread()  # that never comes: the last batch alone is shown, when asked for
     source = open_source(tmp_path / "rows.npy", SourceOptions(batch_size=200))
     sink = open_sink(tmp_path / "out.csv", fields=fields)
-    run(model, source, {"labels": sink, "page": recorder.PageRecorder(shown)})
+    run(source, model, {"labels": sink, "page": recorder.PageRecorder(shown)})
     (moment,) = json.loads(shown.whole_text())["moments"]
     assert moment["n_batches"] == 8
     assert len(scored) == (0 if "score" in fields else 1)

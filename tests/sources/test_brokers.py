@@ -297,8 +297,8 @@ def follow(broker, stream, folder, batches):
     with broker.source(stream, "model", batch_size=50, max_idle=LONG) as source:
         with pytest.raises(Stopped):
             run(
-                ScStream(random_state=0),
                 source,
+                ScStream(random_state=0),
                 outputs,
                 checkpoint=folder / "kept",
                 every=2,

@@ -8,6 +8,7 @@ import pytest
 from broker_servers import BROKERS
 
 from scstream import ScStream
+from scstream.cli import main
 from scstream.sources.base import Batch
 
 LONG = 30.0  # seconds of silence after which a test gives up hope of what must come
@@ -53,6 +54,19 @@ def test_the_inputs_fields_can_be_sent_along(broker):
     send(broker.sink(stream, fields=["label"], append=True), batch_of_file())
     received = dict(broker.received(stream, 3))
     assert json.loads(received["7"]) == {"key": "7", "x": 3, "label": "new", "scstream_label": 2}
+
+
+def test_a_run_sends_labels_to_a_url(broker, tmp_path):
+    stream = broker.new_stream()
+    np.savetxt(tmp_path / "rows.csv", np.random.default_rng(0).normal(size=(60, 2)), delimiter=",")
+    url = f"{broker.kind}://{broker.address.rpartition(chr(47))[2]}/{stream}"
+    argv = ["run", str(tmp_path / "rows.csv"), "-o", url, "--fields", "label"]
+    argv += ["--checkpoint", str(tmp_path / "state"), "--batch-size", "20"]
+    assert main(argv) == 0
+    received = dict(broker.received(stream, 60))
+    assert sorted(map(int, received)) == list(range(1, 61))
+    assert json.loads(received["60"]).keys() == {"key", "label"}
+    assert main([*argv[:3], f"{url}?start=first"]) == 2  # which is for a source
 
 
 def test_fields_that_there_are_not_are_refused(broker):

@@ -203,7 +203,7 @@ def test_other_columns_after_a_rotation(log, follow):
     followed.take(2)
     rename(log)
     append(log, "x,z\n" + lines(10, 5))
-    with pytest.raises(ValueError, match=r"the new file has other columns: \['x', 'z'\]"):
+    with pytest.raises(ValueError, match=r"has other columns.*: \['x', 'z'\]"):
         followed.take()
 
 

@@ -511,7 +511,7 @@ def test_wrong_use(tmp_path):
         assert format_of(str(write(tmp_path, text, "rows.dat")), None) == kind
     with pytest.raises(FileNotFoundError):
         open_source(tmp_path / "none.csv")
-    with pytest.raises(ValueError, match="Unknown kind of source ftp://"):
+    with pytest.raises(ValueError, match="Nothing that is installed opens ftp://"):
         open_source("ftp://server/file")
     for wrong in (
         {"batch_size": 0}, {"period": 5.0}, {"separator": ",,"}, {"on_error": "skip"},

@@ -191,7 +191,7 @@ def _unknown(word: str, parser: argparse.ArgumentParser, command: str) -> str:
     name = word.partition("=")[0]
     if not name.startswith("-"):
         files = any(not action.option_strings for action in chosen._actions)
-        one = " Files are read one at a time: join them first." if files else ""
+        one = " Name all files before the options." if files else ""
         return f"{word!r} is one word too many.{one}"
     similar = get_close_matches(name, chosen._option_string_actions, n=1)
     return f"there is no option {name}." + (f" Did you mean {similar[0]}?" if similar else "")

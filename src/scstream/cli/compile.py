@@ -100,7 +100,7 @@ def _use_text() -> None:
         np.savetxt(table, rows, delimiter=",", header="a,b", comments="")
         with open_source(table) as source:
             labels = open_sink(Path(folder, "labels.csv"))
-            run(ScStream(random_state=0), source, {"labels": labels})
+            run(source, ScStream(random_state=0), {"labels": labels})
     choose_family(np.exp(rows))
 
 

@@ -30,12 +30,17 @@ def check_apart(reads: Mapping[str, Any], writes: Mapping[str, Any]) -> None:
                 f"{name} is empty. Name a file or a folder; a shell variable that is not set gives "
                 "an empty name."
             )
+    from scstream.sources.listing import would_read
+
     for name, path in writes.items():
-        if "://" in str(path):
-            raise UsageError(
-                f"{name} is a URL ({path}), and outputs are files. To send labels to a broker, use "
-                "scstream.sinks in Python."
-            )
+        if "://" in str(path) and name != "--output":
+            raise UsageError(f"{name} is a URL ({path}), and it must be a file.")
+        for spec in reads.values():
+            if path is not None and _key(path, 1) and would_read(str(spec), path):
+                raise UsageError(
+                    f"{name} ({printable(path)}) would be one of the files that {spec} stands for. "
+                    "Write it elsewhere."
+                )
     seen: dict[tuple[Any, ...], str] = {}
     for way, files in (("reads", reads), ("writes", writes)):
         for name, path in files.items():
@@ -52,7 +57,9 @@ def check_apart(reads: Mapping[str, Any], writes: Mapping[str, Any]) -> None:
 
 def reads_of(args: argparse.Namespace) -> dict[str, Any]:
     """Return what a command with a source reads."""
-    return {"the input": args.source, "--access": args.access}
+    several = len(args.source) > 1
+    inputs = {f"input {i + 1}" if several else "the input": s for i, s in enumerate(args.source)}
+    return {**inputs, "--access": args.access}
 
 
 def _key(path: Any, standard: int) -> tuple[Any, ...] | None:

@@ -87,7 +87,7 @@ def _fit(args: argparse.Namespace, options: SourceOptions, model: ScStream) -> B
     with open_source(args.source, options) as source:
         batch = next(iter(source), None)
     if batch is None or batch.n == 0:
-        raise ValueError(f"{args.source} has no rows to learn from.")
+        raise ValueError(f"{' '.join(args.source)} has no rows to learn from.")
     model.fit(batch.X)
     return batch
 

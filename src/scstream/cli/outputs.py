@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from scstream.cli.errors import UsageError
 from scstream.cli.files import add_overwrite
 from scstream.cli.names import FIELDS, GROUP_LEVEL, OUTPUT_FORMATS
+from scstream.cli.source_options import TakeURL, access_of
 
 if TYPE_CHECKING:
     from scstream.sinks import Output
@@ -22,9 +23,11 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "-o",
         "--output",
         default="-",
+        action=TakeURL,
         metavar="FILE",
-        help="label, probability and score of each row: CSV, TSV, JSON lines or Parquet; "
-        "- is standard output (the default), none writes nothing",
+        help="label, probability and score of each row: CSV, TSV, JSON lines or Parquet, or a URL: "
+        "kafka://server/topic, redis://server/stream; - is standard output (the default), none "
+        "writes nothing",
     )
     add_overwrite(group)
     group.add_argument(
@@ -111,6 +114,7 @@ def make_outputs(
                 parts=parts,
                 overwrite=args.overwrite,
                 whole=whole,
+                access=access_of(args, "output"),
             )
         except ValueError as error:
             raise UsageError(str(error)) from error

@@ -36,6 +36,7 @@ examples:
   scstream run data.csv --columns 2-5 --batch-size 500 --half-life 10 -o labels.parquet
   scstream run log.jsonl --time-column when --period 5m --half-life 3600 --append -o out.jsonl
   scstream run log.csv --follow --checkpoint state -o labels.csv --events events.jsonl
+  scstream run 'day*.csv' -o kafka://server/labels
   generate | scstream run - | grep -v ',0,'
   scstream run data.csv --groups -o labels.csv
   scstream run data.csv -o labels.csv --half-life 10 --write-config run.toml
@@ -162,8 +163,8 @@ def main(args: argparse.Namespace) -> int:
     ):
         try:
             result = run(
-                model,
                 source,
+                model,
                 outputs,
                 checkpoint=args.checkpoint,
                 every=args.every or 100,
@@ -223,9 +224,11 @@ def _watched(progress: Any, live: Any, source: Any) -> Any:
 def _check(args: argparse.Namespace) -> None:
     if args.every is not None and args.checkpoint is None:
         raise UsageError("--every needs --checkpoint DIR.")
-    if args.live and args.source != "-":
+    if args.live and args.source != ["-"]:
         raise UsageError("--live works with standard input only: give - as the source.")
-    if args.wait is not None and not (args.follow or args.source == "-" or "://" in args.source):
+    if args.wait is not None and not (
+        args.follow or args.source == ["-"] or "source" in args.logins
+    ):
         raise UsageError(
             "--wait needs a stream without an end: --follow, standard input or a broker."
         )
@@ -249,8 +252,10 @@ def _add_journals(args: argparse.Namespace, outputs: dict[str, Any]) -> None:
 
 def _settings(args: argparse.Namespace, options: Any) -> dict[str, Any]:
     """Return what the results depend on: a checkpoint made with other settings is refused."""
+    from scstream.sources.message_urls import identity
+
     names = ("output", "append", "fields", "score_by", "events", "chronicle", "rejects")
-    written = {name: getattr(args, name) for name in names}
+    written = {name: getattr(args, name) for name in names} | {"output": identity(args.output)}
     return {**source_settings(args, options), **model_settings(args), **written}
 
 
@@ -264,7 +269,7 @@ def _say_how_to_go_on(args: argparse.Namespace, result: Any) -> None:
         again = shlex.join(["scstream", *map(_public, sys.argv[1:])])
         told = printable_name(f"scstream: saved {result.checkpoint}; to resume: {again}")
         print(told, file=sys.stderr)
-        if args.login is not None and args.login.password is not None:
+        if any(login.password is not None for login in args.logins.values()):
             print("scstream: add the password, which is not shown here", file=sys.stderr)
 
 

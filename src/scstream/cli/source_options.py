@@ -99,9 +99,11 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
     """Add where rows come from and how they are read."""
     parser.add_argument(
         "source",
-        action=_TakeSource,
-        help="a file (CSV, TSV, JSON lines, Parquet, npy), - for standard input, or a URL: "
-        "kafka://server/topic, redis://server/stream",
+        nargs="+",
+        action=TakeURL,
+        help="files (CSV, TSV, JSON lines, Parquet, Arrow, npy), a folder, a quoted pattern, as "
+        "'day*.csv', - for standard input, or a URL: s3://bucket/day*.csv, kafka://server/topic, "
+        "redis://server/stream",
     )
     group = parser.add_argument_group("reading")
     for name, how in _READING.items():
@@ -110,18 +112,25 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
         _add_batches(parser)
 
 
-class _TakeSource(argparse.Action):
+class TakeURL(argparse.Action):
     """Takes user and password out of a URL at once, so that nothing can write them down."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
-        namespace.source, namespace.login = values, None
-        if "://" in values:
-            from scstream.sources.message_urls import take_login
+        """Take the value of an argument."""
+        logins = namespace.__dict__.setdefault("logins", {})
+        given = values if isinstance(values, list) else [values]
+        for i, text in enumerate(given):
+            if "://" in text:
+                from scstream.sources.listing import CLOUDS
+                from scstream.sources.message_urls import take_login
 
-            try:
-                namespace.source, namespace.login = take_login(values)
-            except ValueError as error:
-                parser.error(str(error))
+                if text.partition("://")[0] in CLOUDS:
+                    continue
+                try:
+                    given[i], logins[self.dest] = take_login(text)
+                except ValueError as error:
+                    parser.error(str(error))
+        setattr(namespace, self.dest, given if isinstance(values, list) else given[0])
 
 
 def _add_batches(parser: argparse.ArgumentParser) -> None:
@@ -148,9 +157,11 @@ def _add_batches(parser: argparse.ArgumentParser) -> None:
 def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
     """Return how rows are read, from the command line."""
     from scstream.cli.columns import tell_columns
-    from scstream.sources.options import SourceOptions
+    from scstream.sources.options import SourceOptions, for_family
 
     family = getattr(args, "family", "auto")
+    if args.access is not None and not args.logins:
+        raise UsageError("--access is for brokers, and neither source nor output is one.")
     if args.rejects is not None and args.on_error != "reject":
         raise UsageError("--rejects needs --on-error reject.")
     if args.on_error == "reject" and args.rejects is None:
@@ -158,13 +169,13 @@ def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
     if getattr(args, "batch_size", None) and getattr(args, "period", None):
         raise UsageError("Give --batch-size or --period, not both.")
     given = {
-        **_of_family(args, family),
+        **for_family(family, args.columns),
         "batch_size": getattr(args, "batch_size", None) or 1000,
         "time_column": getattr(args, "time_column", None),
         "period": getattr(args, "period", None),
         "on_columns": None if getattr(args, "quiet", False) else tell_columns,
         "guess": True,
-        "access": _access(args),
+        "access": access_of(args, "source"),
         **{name: getattr(args, name) for name in _AS_GIVEN},
     }
     try:
@@ -173,41 +184,23 @@ def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
         raise UsageError(str(error)) from None
 
 
-def _of_family(args: argparse.Namespace, family: Any) -> dict[str, Any]:
-    """Return what a family that was named says about the columns."""
-    from scstream.families import BY_NAME
+def access_of(args: argparse.Namespace, dest: str) -> Access | None:
+    """Return how to get into a broker that is the source or the output, as far as is said here.
 
-    if isinstance(family, str):
-        plain = family in BY_NAME
-        return {
-            "columns": args.columns,
-            "numeric": plain and family != "categorical",
-            "complete": plain and not BY_NAME[family].missing,
-            "keep": plain and BY_NAME[family].text,
-        }
-    named = [column for _, columns in family.blocks for column in columns]
-    by_name = all(isinstance(column, str) for column in named)
-    return {
-        "columns": named if args.columns is None and by_name else args.columns,
-        "table": True,
-        "keep": not by_name,
-    }
-
-
-def _access(args: argparse.Namespace) -> Access | None:
-    """Return how to get into a broker, as far as the command line says."""
-    login: Access | None = args.login
+    A file with a login is for the source; for the output if the source is no broker.
+    """
+    logins: dict[str, Access] = args.logins
+    login = logins.get(dest)
     if login is not None and login.password is not None:
-        scheme = args.source.partition("://")[0]
+        where = args.source[0] if dest == "source" else args.output
+        scheme = where.partition("://")[0]
         variable = f"SCSTREAM_{_VARIABLES.get(scheme, scheme.upper())}_PASSWORD"
         warn(
             "warning: others on this machine can see the password on the command line (ps), and "
             f"the shell may keep it. Give it in the variable {variable}, or in a file (--access)."
         )
-    if args.access is None:
+    if args.access is None or login is None or dest != next(iter(sorted(logins, reverse=True))):
         return login
-    if login is None:
-        raise UsageError("--access is for brokers, and the source is not one.")
     from scstream.sources.access import Access
 
     try:
@@ -221,7 +214,7 @@ def source_settings(args: argparse.Namespace, options: SourceOptions) -> dict[st
     names = ("batch_size", "columns", *_AS_GIVEN, "time_column", "period")
     from scstream.sources.message_urls import identity
 
-    settings = {"source": identity(args.source)} | {
+    settings = {"source": identity(args.source[0])} | {
         name: list(value) if isinstance(value, list | tuple) else value
         for name, value in ((name, getattr(options, name)) for name in names)
     }

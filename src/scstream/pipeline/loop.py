@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,12 @@ from scstream.pipeline.assess import Assessment, assess, learner_of
 from scstream.pipeline.folder import CheckpointFolder, Kept
 from scstream.pipeline.interrupt import Interrupt, Interrupted
 from scstream.pipeline.resume import RunState, Totals, blaming
+from scstream.sinks import open_sink
 from scstream.sinks.base import Floats, Output, Recorder, Sink
 from scstream.sinks.journals import RejectJournal
+from scstream.sources import open_source
 from scstream.sources.base import Batch, Place, Source
+from scstream.sources.options import SourceOptions, for_family
 from scstream.support.messages import detail, warn
 from scstream.support.printable import printable
 
@@ -69,10 +73,11 @@ class RunResult:
 
 
 def run(
+    source: Any,
     model: ScStream,
-    source: Source,
-    outputs: Mapping[str, Output] | None = None,
+    outputs: Mapping[str, Output | str | Path] | None = None,
     *,
+    options: SourceOptions | None = None,
     checkpoint: str | Path | None = None,
     every: int = 100,
     settings: dict[str, Any] | None = None,
@@ -85,11 +90,16 @@ def run(
 
     Parameters
     ----------
+    source : Source, str, Path, sequence of these, or table
+        What `open_source` takes: files, a URL, a table, or an iterable of tables.
     model : ScStream
         Where to begin, unless there is a checkpoint.
-    source : Source
-    outputs : mapping of str to Sink or Recorder, optional
-        By a name of your choice, which a checkpoint knows them by.
+    outputs : mapping of str to Sink, Recorder, str or Path, optional
+        By a name of your choice, which a checkpoint knows them by. A file name or a URL takes the
+        labels, as `open_sink` writes them.
+    options : SourceOptions, optional
+        How a source that is not open yet is read. By default as the command line does: with a look
+        at the first rows, which leaves out columns that cannot be clustered.
     checkpoint : str or Path, optional
         A folder for checkpoints. If it holds one, the run resumes from there: the model and the
         source are set to it, and the outputs are cut back to what they were.
@@ -121,14 +131,12 @@ def run(
     Examples
     --------
     >>> import numpy as np, pathlib, tempfile
-    >>> from scstream import ScStream
-    >>> from scstream.pipeline import run
-    >>> from scstream.sinks import open_sink
-    >>> from scstream.sources import SourceOptions, open_source
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> np.save(folder / "points.npy", np.random.default_rng(0).normal(size=(500, 2)))
-    >>> source = open_source(folder / "points.npy", SourceOptions(batch_size=100))
-    >>> result = run(ScStream(random_state=0), source, {"labels": open_sink(folder / "out.csv")})
+    >>> import scstream
+    >>> from scstream.sources import SourceOptions
+    >>> labels = pathlib.Path(tempfile.mkdtemp()) / "labels.csv"
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))  # or frames, files, a query
+    >>> model = scstream.ScStream(random_state=0)
+    >>> result = scstream.run(X, model, {"labels": labels}, options=SourceOptions(100))
     >>> result.totals.rows, result.totals.batches
     (500, 5)
     """
@@ -136,11 +144,21 @@ def run(
         raise ValueError(f"every must be at least 1; got {every}.")
     if score_by not in ("before", "after"):
         raise ValueError(f"score_by must be 'before' or 'after'; got {score_by!r}.")
-    loop = _Loop(model, source, dict(outputs or {}), every, settings or {}, score_by)
-    loop.warn = warn or _warn
-    loop.progress = progress
-    loop.interrupt = interrupt or Interrupt()
-    return loop.run(checkpoint)
+    written = {
+        name: output if isinstance(output, Output) else open_sink(output, parts=bool(checkpoint))
+        for name, output in (outputs or {}).items()
+    }
+    with contextlib.ExitStack() as stack:
+        if not isinstance(source, Source):
+            options = options or SourceOptions(guess=True, **for_family(model.family))
+            rows = any(getattr(output, "append", False) for output in written.values())
+            options = replace(options, keep_rows=options.keep_rows or rows)
+            source = stack.enter_context(open_source(source, options))
+        loop = _Loop(model, source, written, every, settings or {}, score_by)
+        loop.warn = warn or _warn
+        loop.progress = progress
+        loop.interrupt = interrupt or Interrupt()
+        return loop.run(checkpoint)
 
 
 @dataclass

@@ -45,7 +45,10 @@ class RejectJournal(Journal):
         """Write the rows that were left out, whether or not any was learned."""
         self._add(
             "".join(
-                json.dumps({"line": r.line, "row": r.row, "reason": r.reason, "text": r.text})
+                json.dumps(
+                    {"line": r.line, "row": r.row, "reason": r.reason, "text": r.text}
+                    | ({"file": r.file} if r.file else {})
+                )
                 + "\n"
                 for r in batch.rejects
             )

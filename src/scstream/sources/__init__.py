@@ -1,20 +1,25 @@
 """Sources: where the rows of a stream come from.
 
-A source of a new kind is a module with a function ``open_url(url, options)`` and one line here.
+A source of a new kind is a module with a function ``open_url(url, options)``, and one line here or
+an entry point of the group ``scstream.sources`` in a package of its own.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from scstream.sources.base import Batch as Batch
 from scstream.sources.base import MalformedRow as MalformedRow
 from scstream.sources.base import Place as Place
 from scstream.sources.base import Reject as Reject
 from scstream.sources.base import Source as Source
+from scstream.sources.listing import CLOUDS, Listing, listed
 from scstream.sources.options import FORMATS as FORMATS
 from scstream.sources.options import SourceOptions as SourceOptions
+from scstream.sources.schemes import opener_of
 
 # What comes before "://", and the module whose ``open_url(url, options)`` returns the source.
 SCHEMES = {
@@ -33,6 +38,9 @@ _ENDINGS = {
     ".json": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
     ".npy": "npy",
 }
 
@@ -45,13 +53,15 @@ _ONLY_FOR = {
 _PACKED = {".gz", ".bz2", ".xz", ".zst", ".zip"}  # behind the ending that says the format
 
 
-def open_source(spec: str | Path, options: SourceOptions | None = None) -> Source:
-    r"""Return the source for a file name, ``-`` or a URL.
+def open_source(source: Any, options: SourceOptions | None = None) -> Source:
+    r"""Return the source of rows in files, behind a URL or in memory.
 
     Parameters
     ----------
-    spec : str or Path
-        A file, ``-`` for standard input, or a URL such as ``kafka://broker:9092/topic``.
+    source : str, Path, sequence of these, or table
+        A file, a folder, a pattern such as ``day*.csv``, several of these, ``-`` for standard
+        input; a URL such as ``kafka://broker:9092/topic`` or ``s3://bucket/day*.csv``; or a table
+        or an iterable of tables: data frames, arrays, record batches, the result of a query.
     options : SourceOptions, optional
 
     Returns
@@ -69,14 +79,37 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> Sourc
     [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]]
     """
     options = SourceOptions() if options is None else options
-    scheme, mark, _ = str(spec).partition("://")
-    if mark:
-        if scheme not in SCHEMES:
-            known = ", ".join(f"{name}://" for name in SCHEMES)
-            raise ValueError(f"Unknown kind of source {scheme}://; choose from {known} and files.")
-        source: Source = import_module(SCHEMES[scheme]).open_url(str(spec), options)
-        return source
-    return _open_file(str(spec), options)
+    specs = _names_of_files(source)
+    if specs is None:
+        from scstream.sources.frames import FramesSource
+
+        return FramesSource(source, options)
+    scheme, mark, _ = specs[0].partition("://")
+    if mark and scheme not in CLOUDS:
+        if len(specs) > 1:
+            raise ValueError(f"A stream behind a URL is read alone, and {specs[1]!r} comes, too.")
+        opened: Source = opener_of(specs[0], "sources", SCHEMES)(specs[0], options)
+        return opened
+    if "-" in specs:
+        if len(specs) > 1:
+            raise ValueError("Standard input (-) is read alone, not among files.")
+        return _open_files(Listing(specs), options)
+    endings = {*_ENDINGS} if options.format is None else _endings_of(options.format)
+    return _open_files(listed(specs, sorted({*endings, *_PACKED})), options)
+
+
+def _names_of_files(source: Any) -> list[str] | None:
+    """Return the names of files or the URL; None for what is in memory."""
+    if isinstance(source, str | PathLike):
+        return [str(source)]
+    named = isinstance(source, Sequence) and len(source) > 0
+    if named and all(isinstance(one, str | PathLike) for one in source):
+        return list(map(str, source))
+    return None
+
+
+def _endings_of(format: str) -> set[str]:
+    return {ending for ending, kind in _ENDINGS.items() if kind == format}
 
 
 def format_of(spec: str, given: str | None) -> str:
@@ -100,22 +133,37 @@ def _format_by_content(spec: str) -> str:
         head = file.read(64)
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith(b"ARROW1"):
+        return "arrow"
     if head.startswith(b"\x93NUMPY"):
         return "npy"
     return "jsonl" if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) else "csv"
 
 
-def _open_file(spec: str, options: SourceOptions) -> Source:
-    kind = format_of(spec, options.format)
-    for name, kinds in _ONLY_FOR.items():
-        if getattr(options, name) is not None and kind not in kinds:
+def _open_files(files: Listing, options: SourceOptions) -> Source:
+    kinds = {path: format_of(path, options.format) for path in files.paths}
+    first, kind = next(iter(kinds.items()))
+    if other := next((path for path in kinds if kinds[path] != kind), None):
+        raise ValueError(
+            f"Files of one stream have one format: {first} is {kind}, and {other} is "
+            f"{kinds[other]}."
+        )
+    for name, formats in _ONLY_FOR.items():
+        if getattr(options, name) is not None and kind not in formats:
             raise ValueError(
-                f"{spec} has the format {kind}; the option {name} is for {', '.join(kinds)} only."
+                f"{first} has the format {kind}; the option {name} is for {', '.join(formats)} "
+                "only."
             )
-    if kind in ("parquet", "npy"):
-        from scstream.sources.table import open_table
+    if kind == "npy":
+        from scstream.sources.table import NpySource
 
-        return open_table(spec, kind, options)
+        if len(kinds) > 1 or files.system is not None:
+            raise ValueError("A NumPy array is read alone, from this machine.")
+        return NpySource(first, options)
+    if kind in ("parquet", "arrow"):
+        from scstream.sources.arrow import open_arrow
+
+        return open_arrow(files, kind, options)
     from scstream.sources.text import open_text
 
-    return open_text(spec, kind, options)
+    return open_text(files, kind, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -35,12 +35,15 @@ class Reject:
     reason : str
     text : str
         The row as it came.
+    file : str
+        The file that it is in.
     """
 
     line: int
     row: int
     reason: str
     text: str
+    file: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True)

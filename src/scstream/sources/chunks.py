@@ -58,6 +58,8 @@ class Chunk:
     time : float64 (n,), optional
     bad : dict of int to str
         Rows, by their place in the chunk, that could not be read, and why.
+    name : str
+        The file they are in, where there are several.
     """
 
     values: Floats | list[NDArray[Any]]
@@ -67,6 +69,7 @@ class Chunk:
     records: Records
     time: Floats | None = None
     bad: dict[int, str] = field(default_factory=dict)
+    name: str = ""
 
     def __len__(self) -> int:
         return len(self.row)
@@ -81,6 +84,7 @@ class Chunk:
             self.row[rows],
             self.records.take(rows),
             None if self.time is None else self.time[rows],
+            name=self.name,
         )
 
 
@@ -143,6 +147,7 @@ class Cutter:
         self._quiet = 0  # chunks that are known to lie in the batch that is being filled
         self._final = False  # whether no row comes after those that wait
         self._size = 0
+        self._last = ""  # the file in which the last batch ends
         self._warned = not options.guess  # of rows without a value
 
     def require(self, complete: Sequence[bool]) -> None:
@@ -179,7 +184,7 @@ class Cutter:
         if empty:
             self._warned = True
             warn(
-                f"{self.layout.name}, {self.layout.unit} {chunk.line[empty[0]]}: the row has no "
+                f"{self._name(chunk)}, {self.layout.unit} {chunk.line[empty[0]]}: the row has no "
                 "value in any column that is learned from. Such rows get the label of the largest "
                 "cluster, and count with it."
             )
@@ -205,15 +210,24 @@ class Cutter:
             return chunk.take(slice(0, i))
         for i in sorted(bad):
             self._rejects.append(
-                Reject(int(chunk.line[i]), int(chunk.row[i]), bad[i], chunk.records.text(i))
+                Reject(
+                    int(chunk.line[i]),
+                    int(chunk.row[i]),
+                    bad[i],
+                    chunk.records.text(i),
+                    file=chunk.name,
+                )
             )
         keep = np.ones(len(chunk), dtype=bool)
         keep[list(bad)] = False
         return chunk.take(keep)
 
+    def _name(self, chunk: Chunk) -> str:
+        return chunk.name or self.layout.name
+
     def _refusal(self, chunk: Chunk, bad: dict[int, str]) -> str:
         """Return what is wrong: with the first row, or with several if the user asked little."""
-        name, unit, first = self.layout.name, self.layout.unit, min(bad)
+        name, unit, first = self._name(chunk), self.layout.unit, min(bad)
         if not self.options.guess or len(bad) == 1:
             return f"{name}, {unit} {chunk.line[first]}: {bad[first]}."
         reasons: dict[str, list[str]] = {}
@@ -298,7 +312,9 @@ class Cutter:
             chunk.records if self.options.keep_rows else None,
             chunk.row,
             rejects,
-            f"{self.layout.name}, {self.layout.unit}s {lines[0]} to {lines[-1]}",
+            f"{self._name(chunk)}, {self.layout.unit}s {lines[0]} to {lines[-1]}"
+            if chunk.name == self._last
+            else f"{chunk.name}, line {lines[0]}, to {self._last}, line {lines[-1]}",
             self._times.change(),
         )
 
@@ -322,6 +338,7 @@ class Cutter:
                 self._good[0] = first.take(slice(n, None))
             n -= len(parts[-1])
         self._quiet = 0
+        self._last = parts[-1].name if parts else ""
         return _joined(parts) if parts else None
 
 
@@ -370,7 +387,9 @@ def _joined(parts: list[Chunk]) -> Chunk:
     return replace(
         parts[0],
         values=values,
-        **{at: np.concatenate([getattr(p, at) for p in parts]) for at in ("after", "line", "row")},
+        after=np.concatenate([part.after for part in parts]),
+        line=np.concatenate([part.line for part in parts]),
+        row=np.concatenate([part.row for part in parts]),
         records=join([part.records for part in parts]),
         time=np.concatenate(times) if times else None,
         bad={},

@@ -18,18 +18,23 @@ class DecodedReader(Reader):
     A resume unpacks the file from its beginning and skips what was read before.
     """
 
-    def __init__(self, path: str, compression: str | None, encoding: str) -> None:
+    def __init__(
+        self, path: str, compression: str | None, encoding: str, raw: BinaryIO | None = None
+    ) -> None:
         super().__init__()
         self.path = path
         self.encoding = encoding
-        self._file: BinaryIO = open_packed(path, compression)
+        self._file: BinaryIO = open_packed(path, compression, raw)
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._left = b""  # decoded, and not yet handed out
         self._ended = False
 
     def seek(self, offset: int, seen: Place | None) -> None:
         """Skip this many bytes, which must be those that were read before."""
-        trail, left = self.trail or Trail(), offset
+        base = seen["base"] if seen else 0
+        trail, left = self.trail or Trail(), offset - base
+        if base:
+            trail.begin_file(base)
         while left:
             data = self._next()
             if not data:
@@ -38,7 +43,7 @@ class DecodedReader(Reader):
             left -= len(data)
             trail.add(data)
             trail.forget(offset - left)
-        if seen and trail.mark(offset) != seen:
+        if seen and trail.mark(offset)["digest"] != seen.get("digest"):
             raise self._replaced("is not what was read before")
 
     def _replaced(self, what: str) -> ValueError:

@@ -15,6 +15,7 @@ from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.head import refuse_other
 from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import ALSO_MISSING, MISSING, MOSTLY, in_seconds
+from scstream.sources.listing import Listing
 from scstream.sources.nested import flat, flat_names
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import TextRecords
@@ -31,8 +32,8 @@ _PLAIN = {int, float}
 class JsonSource(TextSource):
     """Reads JSON lines."""
 
-    def __init__(self, spec: str, options: SourceOptions) -> None:
-        super().__init__(spec, options)
+    def __init__(self, files: Listing, options: SourceOptions) -> None:
+        super().__init__(files, options)
         self._missing = {*MISSING, *ALSO_MISSING, *map(str.lower, options.missing)}
         chosen = options.columns is not None or options.kinds is not None
         self._warned = chosen  # of fields that come later: who chooses columns needs no others

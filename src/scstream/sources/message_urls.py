@@ -134,7 +134,7 @@ def take_login(url: str) -> tuple[str, Access]:
     ('redis://server:6379/rows', Access(user='reader', ...))
     """
     parts, access = _without_login(url)
-    return parts.geturl(), access
+    return (parts.geturl() if access != Access() else url), access
 
 
 def _without_login(url: str) -> tuple[SplitResult, Access]:
@@ -168,6 +168,8 @@ def identity(url: str) -> str:
     parts, _ = _without_login(url)
     settings = parse_qsl(parts.query, keep_blank_values=True)
     left = [(name, text) for name, text in settings if name not in _NOT_THE_STREAM]
+    if left == settings and "@" not in url:
+        return url
     return parts._replace(query=urlencode(left, safe=",/*>")).geturl()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from scstream.sources.access import Access
 
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "npy")
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow", "npy")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class SourceOptions:
         The columns to learn from, by name or by number from 0; all but the time's by default.
     exclude : sequence of str or int
         Columns to leave out.
-    format : {"csv", "tsv", "jsonl", "parquet", "npy"}, optional
+    format : {"csv", "tsv", "jsonl", "parquet", "arrow", "npy"}, optional
         By default what the file's name ends in says, or else its first bytes.
     guess : bool
         Whether to find out from the first rows what is not given: the encoding, the
@@ -137,3 +137,25 @@ class SourceOptions:
             raise ValueError(f"on_error must be 'stop' or 'reject'; got {self.on_error!r}.")
         if self.format is not None and self.format not in FORMATS:
             raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {self.format!r}.")
+
+
+def for_family(family: Any, columns: Sequence[str | int] | None = None) -> dict[str, Any]:
+    """Return what a family says about the columns, as `SourceOptions`, beside those named."""
+    from scstream.families import BY_NAME
+
+    if not hasattr(family, "blocks"):
+        family = getattr(family, "name", family)
+        plain = family in BY_NAME
+        return {
+            "columns": columns,
+            "numeric": plain and family != "categorical",
+            "complete": plain and not BY_NAME[family].missing,
+            "keep": plain and BY_NAME[family].text,
+        }
+    named = [column for _, some in family.blocks for column in some]
+    by_name = all(isinstance(column, str) for column in named)
+    return {
+        "columns": named if columns is None and by_name else columns,
+        "table": True,
+        "keep": not by_name,
+    }

@@ -35,9 +35,13 @@ class Reader(ABC):
         How many files were begun. If a `read` raises it, the bytes are the first of a new file.
     base : int
         Where the present file begins in the stream.
+    name : str or None
+        The present file, where there are several.
     trail : Trail or None
         Remembers what the stream looked like; only where places are saved.
     """
+
+    name: str | None = None
 
     def __init__(self) -> None:
         self.files = 1
@@ -86,7 +90,7 @@ class FileReader(Reader):
 
     def seek(self, offset: int, seen: Place | None) -> None:
         """Begin after this many bytes."""
-        base, digest = (seen["base"], seen["digest"]) if seen else (0, None)
+        base, digest = (seen["base"], seen.get("digest")) if seen else (0, None)
         at = offset - base
         mine = seen.get("file") if seen and self.follow else None
         if mine is not None and mine != self._identity:  # others may look like it

@@ -26,6 +26,7 @@ from scstream.sources.guess.head import (
 from scstream.sources.guess.header import scale
 from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import ALSO_MISSING, MISSING, in_seconds
+from scstream.sources.listing import Listing
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import unsound, whole
 from scstream.sources.records import TextRecords, split
@@ -40,12 +41,12 @@ _SAMPLE = 1000  # rows in which the first value of each column is looked for
 class SeparatedSource(TextSource):
     """Reads CSV and TSV."""
 
-    def __init__(self, spec: str, options: SourceOptions) -> None:
+    def __init__(self, files: Listing, options: SourceOptions) -> None:
         self.separator = options.separator or ","
         self.decimal = options.decimal or "."
         if self.separator == self.decimal and (options.separator or not options.guess):
             raise ValueError(f"Fields and decimals are both separated by {self.separator!r}.")
-        super().__init__(spec, options)
+        super().__init__(files, options)
         self._beneath = 0  # lines below the names that are not data
         self._words = {word.lower() for word in options.missing}
         self._missing = self._words | {*MISSING, *(ALSO_MISSING if options.guess else ())}
@@ -186,9 +187,10 @@ class SeparatedSource(TextSource):
             return (
                 int(bounds[head - 1, 2]) if len(bounds) >= head else (len(text) if final else None)
             )
-        if self._header and self.options.header:
+        in_another_order = sorted(first) == sorted(self.schema.names)
+        if self._header and (self.options.header or in_another_order):
             raise ValueError(
-                f"{self.name} was rotated, and the new file has other columns: {first!r} where "
+                f"{self.name} has other columns than the file before: {first!r} where "
                 f"{self.schema.names!r} are expected."
             )
         return 0

@@ -28,18 +28,18 @@ from scstream.sources.rows import RowSource, as_word, used_columns, words_of
 from scstream.support.advice import Advice, advised
 from scstream.support.extras import need_package
 
-_ROWS = 65536  # of a chunk
+CHUNK_ROWS = 65536  # of a chunk
 
 
 class TableSource(RowSource):
     """Reads a table of columns by row number."""
 
-    def __init__(self, spec: str, options: SourceOptions) -> None:
+    def __init__(self, name: str, options: SourceOptions) -> None:
         if options.follow:
             raise ValueError("Only CSV, TSV and JSON lines can be followed.")
-        if spec == "-":
+        if name == "-":
             raise ValueError("Standard input is read as CSV, TSV or JSON lines only.")
-        super().__init__(Path(spec).name, options)
+        super().__init__(name, options)
         self._at = 0
         self._found: tuple[list[int], int | None] | None = None  # columns, and that of the times
         self._unit = ""  # of times that are numbers: a part of a second, since 1970
@@ -89,15 +89,16 @@ class TableSource(RowSource):
 
     @property
     @abstractmethod
-    def n_rows(self) -> int:
-        """How many rows there are."""
+    def n_rows(self) -> int | None:
+        """How many rows there are; None if that is not known."""
 
     def seek(self, place: Place) -> None:
         """Stand where a batch with this place ended."""
         check_counts(place)
         seen, at = place.get("seen"), place["offset"]
-        if at > self.n_rows:
-            raise self._replaced(f"has {self.n_rows:,} rows, but {at:,} were read before")
+        rows = self.n_rows
+        if rows is not None and at > rows:
+            raise self._replaced(f"has {rows:,} rows, but {at:,} were read before")
         if seen is not None and seen != self._looks(at):
             raise self._replaced("does not match what was read before")
         used, time = place.get("used"), place.get("time")
@@ -120,13 +121,14 @@ class TableSource(RowSource):
 
     def _replaced(self, what: str) -> ValueError:
         return ValueError(
-            f"{self.name} {what}: it is not the file that the checkpoint was made with. Put it "
-            "back, or start over with another folder for checkpoints and new outputs."
+            f"{self.name} {what}: it is not what the checkpoint was made with. Put it back, "
+            "or start over with another folder for checkpoints and new outputs."
         )
 
     def unread(self, place: Place) -> Unread | None:
         """Return how many rows lie behind a place."""
-        return Unread(self.n_rows - place["offset"], "rows")
+        rows = self.n_rows
+        return None if rows is None else Unread(rows - place["offset"], "rows")
 
     def mark(self, place: Place) -> Place:
         """Return a place with a digest of the columns and of the last row before it."""
@@ -174,7 +176,7 @@ class NpySource(TableSource):
     """Reads a NumPy array of rows, mapped into memory."""
 
     def __init__(self, spec: str, options: SourceOptions) -> None:
-        super().__init__(spec, options)
+        super().__init__(Path(spec).name if spec != "-" else spec, options)
         try:
             with np.errstate(all="ignore"):  # a length that overflows is refused
                 array = np.load(spec, mmap_mode="r", allow_pickle=False)
@@ -219,48 +221,9 @@ class NpySource(TableSource):
         return len(self._array)
 
     def _lots(self, start: int) -> Iterator[list[NDArray[Any]]]:
-        for a in range(start, len(self._array), _ROWS):
-            lot = np.array(self._array[a : a + _ROWS], dtype=np.float64)
+        for a in range(start, len(self._array), CHUNK_ROWS):
+            lot = np.array(self._array[a : a + CHUNK_ROWS], dtype=np.float64)
             yield list(lot.T)
-
-
-class ParquetSource(TableSource):
-    """Reads a Parquet file, one group of rows after the other."""
-
-    def __init__(self, spec: str, options: SourceOptions) -> None:
-        super().__init__(spec, options)
-        parquet = require_parquet()
-        try:
-            self._file = parquet.ParquetFile(spec)
-        except (OSError, ValueError) as error:
-            if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-                raise
-            raise ValueError(f"{self.name} is not a Parquet file: {error}") from None
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The columns' names."""
-        return list(self._file.schema_arrow.names)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return int(self._file.metadata.num_rows)
-
-    def _lots(self, start: int) -> Iterator[list[NDArray[Any]]]:
-        for group in range(self._file.num_row_groups):
-            n = self._file.metadata.row_group(group).num_rows
-            if start >= n:
-                start -= n
-                continue
-            for lot in self._file.iter_batches(_ROWS, row_groups=[group]):
-                if start < lot.num_rows:
-                    yield [array_of(column) for column in lot.slice(start).columns]
-                start = max(0, start - lot.num_rows)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def require_parquet() -> Any:
@@ -333,8 +296,3 @@ def _times(column: NDArray[Any], name: str) -> Floats:
                 f"Column {name!r} holds neither numbers nor dates, so it cannot be the clock."
             ) from None
     return time
-
-
-def open_table(spec: str, kind: str, options: SourceOptions) -> TableSource:
-    """Return the source of a binary table."""
-    return NpySource(spec, options) if kind == "npy" else ParquetSource(spec, options)

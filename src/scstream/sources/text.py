@@ -19,6 +19,7 @@ from scstream.sources.guess.dates import ISO
 from scstream.sources.guess.encoding import LOOK
 from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import EPOCHS
+from scstream.sources.listing import Listing
 from scstream.sources.opening import open_reader
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_columns, check_counts, seen_before
@@ -93,9 +94,10 @@ class Start:
 class TextSource(RowSource):
     """Reads text in blocks and returns the rows of each."""
 
-    def __init__(self, spec: str, options: SourceOptions) -> None:
-        super().__init__("standard input" if spec == "-" else Path(spec).name, options)
-        self._reader = open_reader(spec, options)
+    def __init__(self, files: Listing, options: SourceOptions) -> None:
+        name = "standard input" if files.paths == ["-"] else Path(files.paths[0]).name
+        super().__init__(name, options)
+        self._reader = open_reader(files, options)
         self._heard = monotonic()  # when bytes came last
         self._hurry = False  # whether a look must do with the rows that there are
         self._schema: Schema | None = None
@@ -131,6 +133,7 @@ class TextSource(RowSource):
         seen = seen_before(place)
         super().seek({name: value for name, value in place.items() if name != "seen"})
         self._reader.seek(place["offset"], seen)
+        self.name = self._reader.name or self.name
         self._at = Start(place["offset"], place["line"], place["row"], False)
         names, used, kinds = place["names"], place["used"], place["kinds"]
         dates: str = {True: ISO, False: ""}.get(place["dates"]) or str(place["dates"] or "")
@@ -170,6 +173,7 @@ class TextSource(RowSource):
             if self._reader.files > files:
                 files = self._reader.files
                 yield from self._end_file(text)
+                self.name = self._reader.name or self.name
                 text, again = b"", self._schema is not None
             if new is None:
                 yield None
@@ -215,6 +219,10 @@ class TextSource(RowSource):
 
     def _end_file(self, text: bytes) -> Iterator[Chunk]:
         """Give what is left of a file that is followed by another."""
+        if self._schema is None:  # a short file, whose rows were too few for a look
+            named = self._begin(_before_end_mark(text), True)
+            if named is not None:
+                text = self._pass(text, named, text.count(b"\n", 0, named))
         if self._schema is not None:
             yield from self._read(text, True)
         self._at = Start(self._reader.base, 0, self._at.rows, False)
@@ -248,7 +256,7 @@ class TextSource(RowSource):
         if chunk is not None:
             self._at = Start(at.offset, at.lines, at.rows + len(chunk), final)
             text = self._pass(text, taken, lines)
-            yield chunk
+            yield replace(chunk, name=self._reader.name or "")
         else:
             text = self._pass(text, taken, lines)
         if final and text:
@@ -263,7 +271,7 @@ class TextSource(RowSource):
         chunk = self._unreadable(text[:line], reason)
         self._at = Start(self._at.offset, self._at.lines, self._at.rows + 1, final)
         text = self._pass(text, line, text.count(b"\n", 0, line))
-        yield chunk
+        yield replace(chunk, name=self._reader.name or "")
         return (yield from self._read(text, final)) if text else text
 
     @abstractmethod
@@ -324,13 +332,13 @@ def assemble(schema: Schema, numbers: Floats, words: list[NDArray[Any]]) -> Any:
     return [next(text) if kind == "text" else next(numeric) for kind in schema.kinds]
 
 
-def open_text(spec: str, kind: str, options: SourceOptions) -> Source:
+def open_text(files: Listing, kind: str, options: SourceOptions) -> Source:
     """Return the source of a text file."""
     from scstream.sources.jsonl import JsonSource
     from scstream.sources.separated import SeparatedSource
 
     if kind == "jsonl":
-        return JsonSource(spec, options)
+        return JsonSource(files, options)
     if kind == "tsv" and options.separator is None:
         options = replace(options, separator="\t")
-    return SeparatedSource(spec, options)
+    return SeparatedSource(files, options)

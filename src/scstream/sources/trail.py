@@ -21,6 +21,7 @@ class _File:
     start: int = 0  # where `recent` begins
     recent: bytearray = field(default_factory=bytearray)
     identity: Identity | None = None
+    number: int = 0  # among files that are read one after the other
 
 
 class Trail:
@@ -39,7 +40,11 @@ class Trail:
 
     def begin_file(self, base: int) -> None:
         """Take note that another file begins."""
-        self._files.append(_File(base, start=base))
+        self._files.append(_File(base, start=base, number=self._files[-1].number + 1))
+
+    def number(self, number: int) -> None:
+        """Take note of which file of several is read."""
+        self._files[-1].number = number
 
     def resume(
         self, base: int, head: bytes, offset: int, tail: bytes, identity: Identity | None = None
@@ -66,6 +71,7 @@ class Trail:
         at = offset - file.base
         tail = file.recent[max(0, offset - TAIL - file.start) : max(0, offset - file.start)]
         mark: Place = {"base": file.base, "digest": digest_of(file.head[:at], bytes(tail))}
+        mark |= {"number": file.number} if file.number else {}
         return mark if file.identity is None else {**mark, "file": file.identity}
 
 

@@ -154,11 +154,11 @@ def decoded(head: bytes, encoding: str) -> str | None:
         return None
 
 
-def open_packed(path: str, compression: str | None) -> BinaryIO:
-    """Return a file, unpacked while it is read."""
+def open_packed(path: str, compression: str | None, raw: BinaryIO | None = None) -> BinaryIO:
+    """Return a file, unpacked while it is read; ``raw`` are its bytes if it is elsewhere."""
     if compression is None:
-        return open(path, "rb")
-    openers: dict[str, Callable[[str], Any]] = {
+        return raw or open(path, "rb")
+    openers: dict[str, Callable[[Any], Any]] = {
         "gzip": gzip.open,
         "bzip2": bz2.open,
         "xz": lzma.open,
@@ -166,11 +166,11 @@ def open_packed(path: str, compression: str | None) -> BinaryIO:
         "zstd": _open_zstd,
     }
     with damaged(path):
-        file: BinaryIO = openers[compression](path)
+        file: BinaryIO = openers[compression](raw or path)
         return file
 
 
-def _open_zip(path: str) -> Any:
+def _open_zip(path: Any) -> Any:
     archive = zipfile.ZipFile(path)
     members = [info for info in archive.infolist() if not info.is_dir()]
     if any(info.filename == "xl/workbook.xml" for info in members):
@@ -185,7 +185,7 @@ def _open_zip(path: str) -> Any:
     return archive.open(members[0])
 
 
-def _open_zstd(path: str) -> Any:
+def _open_zstd(path: Any) -> Any:
     try:
         zstd = import_module("compression.zstd")  # of Python 3.14 and newer
         return zstd.open(path)
