@@ -76,6 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             words, more = with_config(command_of(make_parser(command), command), argv[1:])
             argv = [command, *words]
         args, unknown = parser.parse_known_args(argv)
+        vars(args).setdefault("logins", {}).update(more.pop("logins", {}))
         vars(args).update(more)
         if unknown:
             raise UsageError(_unknown(unknown[0], parser, command))

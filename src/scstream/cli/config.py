@@ -60,11 +60,12 @@ def with_config(
         action.type, action.choices = types[key]
     raw = vars(given)
     asked = {key: raw[action.dest] for key, action in actions.items() if action.dest in raw}
+    if len(asked.get("source", ())) == 1:
+        asked["source"] = asked["source"][0]
     more: dict[str, Any] = {name: raw[name] for name in ("config", "write_config") if name in raw}
     if "config" in more:
         asked = _read(Path(more["config"]), parser, actions) | asked
-    if raw.get("login") is not None:
-        more["login"] = raw["login"]
+    more["logins"] = raw.get("logins", {})
     more["file"] = "".join(f"{k} = {_toml(actions[k], v)}\n" for k, v in asked.items())
     words = [word for key, value in asked.items() for word in _words(actions[key], value)]
     return [*words, *unknown], more
