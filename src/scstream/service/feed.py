@@ -31,49 +31,46 @@ class Feed:
 
     def __init__(self, chronicle: Chronicle | None = None) -> None:
         self.chronicle = Chronicle() if chronicle is None else chronicle
-        self._epoch = secrets.token_hex(4)  # a server that was started anew counts from 0 again
         self._lock = Lock()
+        self._pages: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self._ended = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._epoch = secrets.token_hex(4)  # a server that was started anew counts from 0 again
         self._lines: deque[str] = deque()
         self._bytes = 0
         self._next = 0  # the number of the next line, from 0
-        self._ended = False
-        self._pages: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
 
     # -- the run's side -------------------------------------------------------------------------
 
     def add(self, moment: Moment) -> None:
         """Hand on a moment that the chronicle has just observed."""
-        line = moment.text
         with self._lock:
-            self._lines.append(line)
-            self._bytes += len(line)
+            self._lines.append(moment.text)
+            self._bytes += len(moment.text)
             self._next += 1
             while len(self._lines) > _KEPT_LINES or (
                 self._bytes > _KEPT_BYTES and len(self._lines) > 1
             ):
                 self._bytes -= len(self._lines.popleft())
-            pages = list(self._pages)
-        self._wake(pages)
+            self._wake()
 
     def restart(self, chronicle: Chronicle) -> None:
         """Continue with another chronicle: every page loads it."""
         with self._lock:
             self.chronicle = chronicle
-            self._epoch = secrets.token_hex(4)
-            self._lines.clear()
-            self._bytes = self._next = 0
-            pages = list(self._pages)
-        self._wake(pages)
+            self._begin()
+            self._wake()
 
     def end(self) -> None:
         """Let every page go once it has had all: the service ends."""
         with self._lock:
             self._ended = True
-            pages = list(self._pages)
-        self._wake(pages)
+            self._wake()
 
-    def _wake(self, pages: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
-        for loop, fresh in pages:
+    def _wake(self) -> None:
+        for loop, fresh in self._pages:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(fresh.set)
 
@@ -95,7 +92,8 @@ class Feed:
         The page counts from the first on. When nothing comes for so many seconds, a comment shows
         that the service is still alive.
         """
-        epoch, position = self._position(name)
+        epoch, _, number = name.partition("-")
+        position = int(number) if number.isdecimal() and len(number) < 18 else -1
         page = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
             self._pages.add(page)
@@ -118,11 +116,6 @@ class Feed:
         finally:
             with self._lock:
                 self._pages.discard(page)
-
-    def _position(self, name: str) -> tuple[str, int]:
-        """Return the epoch of an event and the number of the line behind it."""
-        epoch, _, number = name.partition("-")
-        return epoch, int(number) if number.isdecimal() and len(number) < 18 else -1
 
     def _since(self, epoch: str, position: int) -> tuple[str, str, int]:
         """Return the events from a line on, and the epoch and number of the line behind them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import logging
 from collections.abc import Callable
 from urllib.parse import parse_qs, quote, unquote
@@ -12,6 +11,7 @@ from urllib.parse import parse_qs, quote, unquote
 from starlette.datastructures import Headers
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, cookie_parser
+from starlette.responses import JSONResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scstream.service.refused import Refused, shortened
@@ -21,7 +21,6 @@ _LOG = logging.getLogger("scstream.service")
 _COOKIE = "scstream_token"
 _OPEN_PATHS = frozenset({"/health"})  # say nothing of the data
 _BODIES = 8  # of the largest size, that may be held at once
-
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -82,7 +81,11 @@ class Guard:
             _LOG.error("A request failed: %s", shortened(ascii(error)))
             _LOG.debug("It failed here.", exc_info=True)
         if not begun:
-            await _answer(refused.status, refused.reason, guarded)
+            headers = {"connection": "close"}
+            if refused.status == 401:
+                headers["www-authenticate"] = "Bearer"
+            answer = JSONResponse({"error": refused.reason}, refused.status, headers)
+            await answer(scope, receive, guarded)
 
     async def _check(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for this host, if its site and its token are right."""
@@ -90,23 +93,25 @@ class Guard:
         site = headers.get("origin", "").partition("://")[2]
         if "origin" in headers and site.lower() != headers["host"].lower():
             raise Refused(403, "Requests from other sites are not answered.")
-        if self._is_link(scope):
-            await _redirect(self._settings.token or "", send)
+        if self._token is not None and scope["path"] == "/" and b"token=" in scope["query_string"]:
+            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+            await self._enter(given)(scope, receive, send)
             return
         if scope["path"] not in _OPEN_PATHS:
             self._check_token(headers)
-        body = _Body(self._settings, headers, receive)
+        parts: list[bytes] = []
         try:
-            await self._app(scope, self._bounded(body), send)
+            await self._read(headers, receive, parts)
+            parts[:] = [b"".join(parts)]
+            await self._app(scope, _after(parts[0], receive), send)
         finally:
-            self._held -= body.size
+            self._held -= sum(map(len, parts))
 
-    def _is_link(self, scope: Scope) -> bool:
-        """Whether a request is for the printed link, with the right token."""
-        if self._token is None or scope["path"] != "/" or b"token=" not in scope["query_string"]:
-            return False
-        self._compare(parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0])
-        return True
+    def _enter(self, given: str) -> RedirectResponse:
+        """Return the answer to the printed link: the page, with a cookie instead of the token."""
+        self._compare(given)
+        cookie = f"{_COOKIE}={quote(given, safe='')}; Path=/; HttpOnly; SameSite=Strict"
+        return RedirectResponse("/", 303, {"set-cookie": cookie})
 
     def _check_token(self, headers: Headers) -> None:
         given = headers.get("authorization", "")
@@ -124,72 +129,35 @@ class Guard:
             "'Authorization: Bearer TOKEN'.",
         )
 
-    def _bounded(self, body: _Body) -> Receive:
-        """Return a way to read a body while there is memory for it."""
-
-        async def receive() -> Message:
-            before = body.size
-            try:
-                message = await body.receive()
-            finally:
-                self._held += body.size - before
-            if self._held > _BODIES * self._settings.most_bytes:
-                raise Refused(503, "The service is busy with other requests: try again later.")
-            return message
-
-        return receive
-
-
-class _Body:
-    """A body that is given up when it is too long, or not whole in time."""
-
-    def __init__(self, settings: Settings, headers: Headers, receive: Receive) -> None:
-        self._most = settings.most_bytes
+    async def _read(self, headers: Headers, receive: Receive, parts: list[bytes]) -> None:
+        """Read a body whole, in time, and while there is memory for it."""
+        most, length = self._settings.most_bytes, headers.get("content-length", "0")
         if "transfer-encoding" in headers:  # each byte could be a chunk of its own
             raise Refused(411, "Send the body whole, with its Content-Length.")
-        length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit() and len(length) < 20):
             raise Refused(400, "The header Content-Length is not a number.")
-        self._check(int(length))
-        self._receive = receive
-        self._end = asyncio.get_running_loop().time() + settings.patience
-        self._done = False
-        self.size = 0  # bytes so far
-
-    async def receive(self) -> Message:
-        """Return the next part; behind the last one, wait for the client to go away."""
-        if self._done:
-            return await self._receive()
+        if int(length) > most:
+            raise Refused(413, f"The body is too large: at most {most:,} bytes are taken.")
+        message: Message = {"more_body": True}
         try:
-            async with asyncio.timeout_at(self._end):
-                message = await self._receive()
+            async with asyncio.timeout(self._settings.patience):
+                while message.get("more_body", False):
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    parts.append(message.get("body", b""))
+                    self._held += len(parts[-1])
+                    if self._held > _BODIES * most:
+                        raise Refused(503, "The service is busy with other requests: try later.")
         except TimeoutError:
             raise Refused(408, "The body did not arrive in time.") from None
-        self._done = not message.get("more_body", False)
-        self.size += len(message.get("body", b""))
-        self._check(self.size)
-        return message
-
-    def _check(self, size: int) -> None:
-        if size > self._most:
-            raise Refused(413, f"The body is too large: at most {self._most:,} bytes are taken.")
 
 
-async def _redirect(token: str, send: Send) -> None:
-    cookie = f"{_COOKIE}={quote(token, safe='')}; Path=/; HttpOnly; SameSite=Strict"
-    headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
-    await send({"type": "http.response.start", "status": 303, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+def _after(body: bytes, receive: Receive) -> Receive:
+    """Return a way to receive a body that is here already, and what comes later."""
+    messages: list[Message] = [{"type": "http.request", "body": body}]
 
+    async def again() -> Message:
+        return messages.pop() if messages else await receive()
 
-async def _answer(status: int, reason: str, send: Send) -> None:
-    body = json.dumps({"error": reason}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-    ]
-    if status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    return again

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from prometheus_client import (
@@ -39,42 +40,30 @@ class Metrics:
 
     def __post_init__(self) -> None:
         r = self.registry
+        counter, gauge = partial(Counter, registry=r), partial(Gauge, registry=r)
         ProcessCollector(registry=r)  # memory, processor time and open files
-        self.rows = Counter("scstream_rows", "Rows learned", registry=r)
-        self.batches = Counter("scstream_batches", "Batches learned", registry=r)
-        self.clusters = Gauge("scstream_clusters", "Clusters after the last batch", registry=r)
-        self.events = Counter(
-            "scstream_events", "What happened to clusters, by kind", ["kind"], registry=r
-        )
+        self.rows = counter("scstream_rows", "Rows learned")
+        self.batches = counter("scstream_batches", "Batches learned")
+        self.clusters = gauge("scstream_clusters", "Clusters after the last batch")
+        self.events = counter("scstream_events", "What happened to clusters, by kind", ["kind"])
         self.seconds = Histogram(
             "scstream_batch_seconds", "Seconds a batch took", buckets=_SECONDS, registry=r
         )
-        self.score = Gauge(
-            "scstream_score",
-            "Quantiles of the scores (log densities) of the last batch's rows",
-            ["quantile"],
-            registry=r,
+        what = "Quantiles of the scores (log densities) of the last batch's rows"
+        self.score = gauge("scstream_score", what, ["quantile"])
+        self.age = gauge("scstream_batch_age_seconds", "Seconds since the last batch was learned")
+        self.checkpoint = gauge(
+            "scstream_checkpoint_age_seconds", "Seconds since the last checkpoint"
         )
-        self.age = Gauge(
-            "scstream_batch_age_seconds", "Seconds since the last batch was learned", registry=r
-        )
+        self.pages = gauge("scstream_pages", "Pages that follow the stream")
+        what = "Requests answered, by path and status"
+        self.requests = counter("scstream_requests", what, ["path", "status"])
         self.look: Callable[[], Unread | None] | None = None  # at what the source has not yet given
         self._unread: dict[str, Gauge] = {}
-        self.checkpoint = Gauge(
-            "scstream_checkpoint_age_seconds", "Seconds since the last checkpoint", registry=r
-        )
-        self.pages = Gauge("scstream_pages", "Pages that follow the stream", registry=r)
-        self.requests = Counter(
-            "scstream_requests",
-            "Requests answered, by path and status",
-            ["path", "status"],
-            registry=r,
-        )
         for kind in ("birth", "death", "split", "merge", "return"):
             self.events.labels(kind)
-        self._last: float | None = None
+        self._last = self._saved = math.nan
         self._checkpoint: Path | None = None
-        self._saved: float | None = None
 
     def learned(self, batches: Sequence[Outline], seconds: Sequence[float]) -> None:
         """Count some batches and the seconds that each took."""
@@ -102,28 +91,25 @@ class Metrics:
             left = None if self.look is None else self.look()
         except (OSError, RuntimeError, ValueError):  # the run closes or changes what it reads
             return
-        if left is None:
-            return
-        if left.unit not in self._unread:
-            name, what = _BEHIND[left.unit]
-            self._unread[left.unit] = Gauge(name, what, registry=self.registry)
-        self._unread[left.unit].set(left.amount)
+        if left is not None:
+            if left.unit not in self._unread:
+                name, what = _BEHIND[left.unit]
+                self._unread[left.unit] = Gauge(name, what, registry=self.registry)
+            self._unread[left.unit].set(left.amount)
 
     def saved(self, path: Path) -> None:
         """Note when the last checkpoint was written."""
-        if path is self._checkpoint:
-            return
-        self._checkpoint = path
-        try:
-            self._saved = path.stat().st_mtime
-        except OSError:
-            self._saved = None
+        if path is not self._checkpoint:
+            self._checkpoint = path
+            try:
+                self._saved = path.stat().st_mtime
+            except OSError:
+                self._saved = math.nan
 
     def text(self, n_pages: int) -> bytes:
         """Return all figures as Prometheus reads them."""
-        now, nan = time.time(), math.nan
-        self.age.set(nan if self._last is None else now - self._last)
-        self.checkpoint.set(nan if self._saved is None else now - self._saved)
+        self.age.set(time.time() - self._last)
+        self.checkpoint.set(time.time() - self._saved)
         self._tell_unread()
         self.pages.set(n_pages)
         return generate_latest(self.registry)

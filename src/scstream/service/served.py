@@ -8,7 +8,7 @@ from collections.abc import Callable
 from threading import Event, Lock, Thread
 from time import monotonic, thread_time
 from time import time as now
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -42,21 +42,6 @@ def check_time(time: Any, model: ScStream) -> None:
     if isinstance(at, int | float) and not -_LATEST <= at <= latest:
         most = as_date(latest)[:10] if dates else f"{latest:.1e}"
         raise ValueError(f"The time is too far ahead for later ones to follow: at most {most}.")
-
-
-class _Last(NamedTuple):
-    """The last batch, which is shown next."""
-
-    model: ScStream
-    scores: Scores
-    rows: Any
-
-
-class _Waiting(NamedTuple):
-    """A batch that is not counted yet."""
-
-    learned: Learned
-    seconds: float
 
 
 def _as_it_is(model: ScStream) -> ScStream:
@@ -96,8 +81,8 @@ class Served:
         self._pause = pause
         self._began = monotonic()  # the batch that is being learned
         self._lock = Lock()  # for what the thread that learns leaves: it never waits for long
-        self._last: _Last | None = None
-        self._waiting: list[_Waiting] = []
+        self._last: tuple[ScStream, Scores, Any] | None = None  # model, scores, rows: shown next
+        self._waiting: list[tuple[Learned, float]] = []  # not counted yet, with their seconds
         self._left = Event()  # set while there is something to show
         self._showing = Lock()  # for the chronicle
         self._uncounted: Outline | None = None  # that of the last batch: its moment counts it
@@ -127,8 +112,8 @@ class Served:
         found, learned, now = _as_it_is(model), Learned.of(model, known), monotonic()
         with self._lock:
             self._model = found
-            self._last = _Last(found, scores, rows)
-            self._waiting.append(_Waiting(learned, now - self._began))
+            self._last = found, scores, rows
+            self._waiting.append((learned, now - self._began))
             self._began = now
         if self._pause == 0.0:
             self._show()
@@ -180,10 +165,9 @@ class Served:
         if last is None:
             return
         self._uncounted = None
-        scores = last.scores(last.model) if callable(last.scores) else last.scores
-        moment = self.feed.chronicle.observe(last.model, scores, last.rows)
-        self.feed.add(moment)
-        self.metrics.scored(moment.score)
+        model, scores, rows = last
+        scores = scores(model) if callable(scores) else scores
+        self._hand_on(self.feed.chronicle.observe(model, scores, rows))
 
     def _count(self) -> None:
         """Count the batches that wait, and show none."""
@@ -192,23 +176,25 @@ class Served:
                 waiting, self._waiting = self._waiting, []
             self._add_up(waiting)
 
-    def _add_up(self, waiting: list[_Waiting]) -> None:
-        if not waiting:
-            return
-        outlines = [one.learned.outline() for one in waiting]
+    def _add_up(self, waiting: list[tuple[Learned, float]]) -> None:
+        outlines = [learned.outline() for learned, _ in waiting]
         for outline in outlines:
             if self._uncounted is not None:
                 self.feed.chronicle.count(self._uncounted)
             self._uncounted = outline
-        self.metrics.learned(outlines, [one.seconds for one in waiting])
+        if outlines:
+            self.metrics.learned(outlines, [seconds for _, seconds in waiting])
 
     def show(self, moment: Moment) -> None:
         """Hand on a moment that the feed's chronicle has taken from elsewhere."""
         now = monotonic()
         seconds, self._began = now - self._began, now
         self.metrics.learned([moment.outline], [seconds])
-        self.metrics.scored(moment.score)
+        self._hand_on(moment)
+
+    def _hand_on(self, moment: Moment) -> None:
         self.feed.add(moment)
+        self.metrics.scored(moment.score)
 
     # -- requests -------------------------------------------------------------------------------
 
