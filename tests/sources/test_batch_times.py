@@ -120,6 +120,7 @@ NO_CLOCKS = {
     "restarts": 60 * np.concatenate([np.arange(3500), np.arange(2500), np.arange(4000)]),
     "newest first": minutes(5000)[::-1],
     "1970": np.concatenate([minutes(3000), minutes(4000, "1970-01-01")]),
+    "the largest number": np.where(np.arange(6000) // 2000 == 1, 1.7e308, 60 * np.arange(6000)),
     "a batch of 2099": np.concatenate(
         [minutes(3000), np.full(1000, AHEAD), minutes(4000, "2026-03-04")]
     ),

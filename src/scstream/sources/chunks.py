@@ -20,6 +20,7 @@ from scstream.support.messages import warn
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+_FAR = 4e18  # the latest time that is read: there are later ones, in whole periods
 _MOST_TOLD = 10  # reasons of one message for rows that cannot be read
 
 
@@ -166,7 +167,8 @@ class Cutter:
         """Take rows in, as far as they can be taken."""
         if self._error is not None:
             return
-        chunk = replace(chunk, values=self._missing.left_out(chunk.values))
+        time = None if chunk.time is None else np.clip(chunk.time, -_FAR, _FAR)
+        chunk = replace(chunk, values=self._missing.left_out(chunk.values), time=time)
         bad = dict(chunk.bad)
         if self._complete is not None:
             for i in _lacking(chunk, self._complete).tolist():
