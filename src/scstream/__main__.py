@@ -4,6 +4,7 @@ import os
 import sys
 
 from scstream.support.modules import safe_path
+from scstream.support.progress import Unheard
 
 
 def run() -> int:
@@ -23,7 +24,8 @@ def _prepare_streams() -> None:
 
     A file that is opened gets the lowest free number. Without something at the numbers of closed
     streams an output could be what libraries take for standard error. Python would print messages
-    for a closed standard error to standard output, among the labels.
+    for a closed standard error to standard output, among the labels. And who reads no messages any
+    more does not end the work.
     """
     for number in range(3):
         try:
@@ -32,6 +34,9 @@ def _prepare_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  # for as long as the process lasts
+    sys.stderr = Unheard(
+        sys.stderr.buffer, sys.stderr.encoding, "backslashreplace", line_buffering=True
+    )
     if sys.stdout is not None:
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 

@@ -212,8 +212,6 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         """Return what is copied: a client stays behind, the copy takes the one it finds."""
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_last_engine", None)
-        if "_history" in state:
-            state["_history"] = copy.copy(state["_history"])  # the only part that is added to
         if is_client(state.get("engine")):
             state["engine"] = "dask"
             state.pop("_checked", None)

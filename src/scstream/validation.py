@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from numbers import Integral, Real
@@ -34,7 +33,7 @@ from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
 from scstream.sampler.rules import Rules
 from scstream.support.memory import for_kernels, ones
-from scstream.support.messages import note, user_level
+from scstream.support.messages import advise, note
 from scstream.support.printable import printable_name
 from scstream.support.threads import cores, over_rows
 from scstream.support.times import as_date, is_length, is_moment, length, moment
@@ -203,10 +202,9 @@ def suggest_family(family: Family, rows: Points) -> None:
         return
     some = rows[:: max(len(rows) // 1000, 1)]
     if np.abs(np.einsum("ij,ij->i", some, some) - 1.0).max() < _UNIT:
-        warnings.warn(
+        advise(
             "All rows have unit length, as normalised embeddings do: family='directional' is made "
-            "for them.",
-            stacklevel=user_level(),
+            "for them."
         )
 
 
@@ -317,6 +315,14 @@ def make_rng(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state.integers(0, 2**31, size=4))
     return np.random.default_rng(random_state)
+
+
+def set_back(random_state: Any, before: Any) -> None:
+    """Set a generator of the user's to what a copy of it was."""
+    if isinstance(before, np.random.RandomState):
+        random_state.set_state(before.get_state())
+    elif isinstance(before, np.random.Generator):
+        random_state.bit_generator.state = before.bit_generator.state
 
 
 def check_weight(sample_weight: Any, n: int, *, shared: bool = False) -> Array:

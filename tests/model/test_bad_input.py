@@ -398,32 +398,6 @@ def test_an_error_inside_a_kernel_comes_through_as_it_is() -> None:
 # -- interrupted --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("sweeps", [0, 1, 2])
-def test_an_interruption_in_mid_sweep_leaves_the_model_as_it_was(
-    model, monkeypatch, error, sweeps
-) -> None:
-    sweep, done = small_batch.sweep, []
-
-    def interrupted(*args):
-        if len(done) == sweeps:
-            sweep(*args)  # the labels of the batch have changed by then
-            raise error("stop")
-        done.append(1)
-        return sweep(*args)
-
-    def offend(m):
-        with monkeypatch.context() as patch:
-            patch.setattr(small_batch, "sweep", interrupted)
-            m.set_params(sweeps=3)
-            try:
-                m.partial_fit(X)
-            finally:
-                m.set_params(sweeps=1)
-
-    refused(model, error, "stop", offend)
-
-
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
 def test_a_generator_of_the_users_moves_on_only_if_the_batch_was_learned(make, monkeypatch) -> None:
     model = ScStream(random_state=make(3))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import copy
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ from scstream.sampler.recipe import Batch, Recipe
 from scstream.support.advice import Advice, advice_of, advised
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
-from scstream.support.messages import detail, user_level, warn
+from scstream.support.messages import advise, detail, warn
 from scstream.support.progress import finished
 from scstream.support.threads import allowed
 from scstream.support.times import as_length, is_length, is_moment
@@ -117,34 +117,47 @@ class Learning(Describing):
     def _learn(
         self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
     ) -> Self:
-        """Learn from a batch, or raise and leave everything as it was."""
-        kept, X = self.__dict__.copy(), plain_table(X)
-        given = X, time, sample_weight, labels, learner
+        """Learn from a batch, or raise and leave everything as it was.
+
+        A draft learns, of which the model takes over everything in one step. So neither an
+        interrupt nor another thread, which may be predicting, finds a part of it.
+        """
+        draft = object.__new__(type(self))
+        draft.__dict__.update(self.__dict__)
+        draft._draft(plain_table(X), time, sample_weight, labels, learner)
+        kept = copy.deepcopy(self.random_state) if learner is None else None
         try:
-            self._check_parameters()
-            engine = self._engine(X)
-            try:
-                batch, learner, new, outcome = self._learned(engine, *given)
-            except MissingEntries:
-                engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
-                batch, learner, new, outcome = self._learned(engine, *given)
-            if new.n_batches in _LOOKED_AT:
-                self._warn_of_rows(batch, new.family, outcome, first=learner is None)
+            if learner is None:
+                check.make_rng(self.random_state)  # a generator of the user's moves on only now
+            self.__dict__ = draft.__dict__
         except BaseException:
-            for name in self.__dict__.keys() - kept.keys():
-                del self.__dict__[name]
-            self.__dict__.update(kept)  # which another thread may be predicting from
+            check.set_back(self.random_state, kept)
             raise
+        if self.on_event is not None:
+            for event in self.events_:
+                self.on_event(event)
+        return self
+
+    def _draft(
+        self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
+    ) -> None:  # fmt: skip
+        """Learn from a batch, as a copy that is dropped if that fails."""
+        given = X, time, sample_weight, labels, learner
+        self._check_parameters()
+        engine = self._engine(X)
+        try:
+            batch, learner, new, outcome = self._learned(engine, *given)
+        except MissingEntries:
+            engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
+            batch, learner, new, outcome = self._learned(engine, *given)
+        if new.n_batches in _LOOKED_AT:
+            self._warn_of_rows(batch, new.family, outcome, first=learner is None)
         self._remember(X, learner, new, outcome)
         before = (learner and self.__dict__.get("_grouping")) or Grouping()
         asked = self.group_level is not None
         self._grouping = before.after(batch, outcome, new, self._rules, asked=asked)
         if asked:
             self._grouping.at(new, self._rules, self._level)
-        if self.on_event is not None:
-            for event in self.events_:
-                self.on_event(event)
-        return self
 
     def _learned(
         self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
@@ -194,16 +207,12 @@ class Learning(Describing):
 
     def _remember(self, X: Any, learner: Learner | None, new: Learner, outcome: Outcome) -> None:
         """Take over what a batch came to."""
-        first = learner is None
-        if first:
-            check.make_rng(self.random_state)  # a generator of the user's moves on only now
         self._before = Sight.of(learner)
         self._learner = new
         self.labels_ = like_input(outcome.labels, X)
         self.sublabels_ = like_input(outcome.sublabels, X)
-        if first:
-            self._history = deque(maxlen=_HISTORY)
-        self._history.append(outcome.record)
+        earlier = () if learner is None else self._history
+        self._history = deque((*earlier, outcome.record), maxlen=_HISTORY)
         if new.repeats.told and "_told_of_repeats" not in self.__dict__:
             say_repeated()
             self._told_of_repeats = True
@@ -219,7 +228,8 @@ class Learning(Describing):
     def _note_clock(self, change: Widening) -> None:
         """Add to the last batch's events what became of the clock."""
         record = self._history[-1]
-        self._history[-1] = replace(record, widened=(*record.widened, change))
+        changed = replace(record, widened=(*record.widened, change))
+        self._history = deque((*list(self._history)[:-1], changed), maxlen=_HISTORY)
         if self.on_event is not None:
             for event in self.events_:
                 if event.kind == "clock":
@@ -233,12 +243,11 @@ class Learning(Describing):
             apart, unit = f"{gap:g}", " is in the same unit of time"
             if self.dates_:
                 apart, unit = as_length(gap), " is much shorter"
-            warnings.warn(
+            advise(
                 f"Only {left:.1g} of the weight of the last batch is left: it came {apart} before "
                 f"this one, and half_life={self.half_life!r}{unit}. The "
                 "model forgets everything between two batches. Use half_life='auto', which follows "
-                "the spacing of batches, or one of several such gaps.",
-                stacklevel=user_level(),
+                "the spacing of batches, or one of several such gaps."
             )
             self._warned = True
 
@@ -261,8 +270,7 @@ class Learning(Describing):
             found["pieces"] = warning_of_pieces(batch.X, outcome.labels, family)
         for kind, text in found.items():
             if text:
-                warning = advised(UserWarning(text), *advice_of(text))
-                warnings.warn(warning, stacklevel=user_level())
+                advise(advised(UserWarning(text), *advice_of(text)))
                 told += (kind,)
         if told:
             self._warned_of = told

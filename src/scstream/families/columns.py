@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -14,7 +13,7 @@ from scipy import sparse
 
 from scstream.families.registry import BY_NAME
 from scstream.families.scores import Array
-from scstream.support.messages import user_level
+from scstream.support.messages import advise
 
 LARGEST = np.float64(1e154)  # a number whose square is one too
 _ODD_SIZE = "Leave such rows out, or put NaN there if the number is not known."
@@ -96,10 +95,7 @@ def check_has(labels: Sequence[Any], names: Sequence[str]) -> None:
 
 def warn_of_unknown(names: Sequence[Any]) -> None:
     """Warn of columns that a model does not know."""
-    warnings.warn(
-        f"The model learned without {quoted(names)}: such columns are left out.",
-        stacklevel=user_level(),
-    )
+    advise(f"The model learned without {quoted(names)}: such columns are left out.")
 
 
 def quoted(names: Sequence[Any], most: int = 20) -> str:

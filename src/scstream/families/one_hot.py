@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -14,7 +13,7 @@ from scstream.families.columns import Columns, numbers_of
 from scstream.families.contract import Array
 from scstream.families.product_blocks import slices
 from scstream.families.recoded import Recoded
-from scstream.support.messages import user_level
+from scstream.support.messages import advise
 
 _NONE = "(none)"  # the category of rows without a yes,
 _MANY = "(several)"  # with more than so many,
@@ -162,12 +161,10 @@ def _warn_of_several(flags: Array) -> None:
     """Warn if the columns hold several categories, which would be one place for all rows."""
     ones = np.count_nonzero(flags == 1.0, axis=1)
     if 2 * np.count_nonzero(ones > _TOGETHER) > len(ones):
-        warnings.warn(
+        advise(
             f"Most rows have more than {_TOGETHER} ones, so the columns of 'one-hot' are several "
             "categories. Give OneHot(sizes=[...]), how many columns each of them has, or "
-            "family='auto', which finds them. As one category these rows are all alike.",
-            UserWarning,
-            stacklevel=user_level(),
+            "family='auto', which finds them. As one category these rows are all alike."
         )
 
 

@@ -182,7 +182,7 @@ class _Loop:
         self.folder: CheckpointFolder | None = None
         self.learned = 0.0  # seconds that the model took for the last batch
         self.unkept = 0  # batches since the last checkpoint
-        self.torn = False  # whether the model has learned what the outputs do not have yet
+        self.taken: Any = None  # what the model knew when the outputs had all of it
         self.opened = False  # whether the outputs are
         self.places: dict[str, Place] = {}  # where they begin
         self.needs = frozenset().union(*(output.needs for output in self.outputs.values()))
@@ -262,7 +262,7 @@ class _Loop:
         return int(self.result.model.n_features_in_)
 
     def _follow(self) -> None:
-        start = perf_counter()
+        start, self.taken = perf_counter(), learner_of(self.result.model)
         batches = iter(self.source)
         try:
             while self.interrupt.asked is None:
@@ -288,8 +288,8 @@ class _Loop:
                     self._keep()
         except Interrupted:
             pass
-        except ValueError:
-            if not self.torn:  # the source or the model refused it, and nothing of it was taken
+        except (ValueError, MemoryError):
+            if learner_of(self.result.model) is self.taken:  # nothing of the batch was taken
                 self._keep_rest()
             raise
         self.result.interrupted = self.interrupt.asked
@@ -320,7 +320,6 @@ class _Loop:
                     f"{batch.where}: {error}" if batch.where else str(error)
                 ) from error
             self.learned = perf_counter() - start
-            self.torn = True
             if batch.clock is not None:
                 model._note_clock(batch.clock)
             self._open()
@@ -336,7 +335,7 @@ class _Loop:
             if isinstance(output, RejectJournal):
                 output.note(batch)
         self.place = self.result.place = batch.place
-        self.torn = False
+        self.taken = learner_of(model)
         self.unkept += 1
 
     def _write(

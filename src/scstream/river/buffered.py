@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -14,8 +13,10 @@ from river import base
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.columns import columns_of
 from scstream.model import ScStream
+from scstream.support.messages import advise
 
 _MOST_WARNINGS = 100  # features left out that are named; memory stays bounded
+_Seen = dict[Any, tuple[int, float]]
 
 
 class Buffered(base.Estimator):
@@ -44,7 +45,7 @@ class Buffered(base.Estimator):
         self.model = ScStream(family, random_state=seed, **options)
         self.features: list[Any] = []
         self._buffer: list[dict[Any, Any]] = []
-        self._seen: dict[Any, tuple[int, float]] = {}  # how often a feature was seen; its mean
+        self._seen: _Seen = {}  # how often a feature was seen; its mean
         self._ignored: set[Any] = set()
 
     def learn_one(self, x: Mapping[Any, Any]) -> None:
@@ -54,9 +55,11 @@ class Buffered(base.Estimator):
             raise ValueError(f"The row {dict(x)!r} has no value to learn from.")
         if self.features:
             self._warn_of_new(row)
-        self._buffer.append(row)
-        if len(self._buffer) >= self.batch_size:
-            self.flush()
+        rows = [*self._buffer, row]
+        if len(rows) >= self.batch_size:
+            self._learn(rows)
+        else:
+            self._buffer.append(row)
 
     def score_one(self, x: Mapping[Any, Any]) -> float:
         """Return how unusual a row is, from 0 to 1: one minus `ScStream.anomaly`.
@@ -71,19 +74,28 @@ class Buffered(base.Estimator):
 
     def flush(self) -> None:
         """Learn what is in the buffer now, such as at the end of a stream."""
-        if not self._buffer:
-            return
-        rows, self._buffer = self._buffer, []
+        if self._buffer:
+            self._learn(self._buffer)
+
+    def _learn(self, rows: list[dict[Any, Any]]) -> None:
+        """Learn rows, of which the buffer is empty then; or raise and leave everything as it was.
+
+        Rows that the model refuses are dropped: it would refuse them again and again.
+        """
         features = self.features or sorted({name for row in rows for name in row}, key=_order)
-        kept = dict(self._seen)
-        self._remember(rows)
+        seen = self._seen_with(rows)
+        after = {"features": features, "_seen": seen, "_buffer": []}
+        before = self.model.__dict__.get("_learner")
         try:
-            self.model.partial_fit(self._table(rows, features))
+            self.model.partial_fit(self._table(rows, features, seen))
+            self.__dict__.update(after)
         except BaseException as error:
-            self._seen = kept
-            error.add_note(f"The {len(rows)} buffered rows were dropped; the model is as before.")
+            if self.model.__dict__.get("_learner") is not before:
+                self.__dict__.update(after)  # an interrupt came when all was learned
+            elif isinstance(error, ValueError):
+                self._buffer = []
+                error.add_note(f"The {len(rows)} buffered rows were dropped.")
             raise
-        self.features = features
 
     def learn_many(self, X: Any) -> None:
         """Take in the rows of a data frame, one after the other."""
@@ -98,13 +110,16 @@ class Buffered(base.Estimator):
                 row[name] = _number(name, value)
         return row
 
-    def _table(self, rows: list[dict[Any, Any]], features: list[Any]) -> NDArray[Any]:
+    def _table(
+        self, rows: list[dict[Any, Any]], features: list[Any], seen: _Seen | None = None
+    ) -> NDArray[Any]:
         """Return rows as a table (n, d) of the features in their order."""
         if self._tabular:
             table = np.empty((len(rows), len(features)), dtype=object)
             table[:] = [[row.get(name) for name in features] for row in rows]
             return table
-        fill = {name: self._seen[name][1] for name in features}
+        seen = self._seen if seen is None else seen
+        fill = {name: seen[name][1] for name in features}
         return np.array([[row.get(name, fill[name]) for name in features] for row in rows])
 
     @property
@@ -114,24 +129,22 @@ class Buffered(base.Estimator):
             return BY_NAME.get(self.family, Product).tabular  # "auto" makes a Product
         return self.family.tabular
 
-    def _remember(self, rows: list[dict[Any, Any]]) -> None:
-        """Keep the mean of each feature, which stands in where a row lacks it."""
-        if self._tabular:
-            return
-        for row in rows:
+    def _seen_with(self, rows: list[dict[Any, Any]]) -> _Seen:
+        """Return the mean of each feature after rows; it stands in where a row lacks it."""
+        seen = dict(self._seen)
+        for row in () if self._tabular else rows:
             for name, value in row.items():
-                n, mean = self._seen.get(name, (0, 0.0))
+                n, mean = seen.get(name, (0, 0.0))
                 if n or not self.features:  # of the features of the first batch alone
-                    self._seen[name] = (n + 1, mean + (value - mean) / (n + 1))
+                    seen[name] = (n + 1, mean + (value - mean) / (n + 1))
+        return seen
 
     def _warn_of_new(self, row: Mapping[Any, Any]) -> None:
         new = row.keys() - set(self.features) - self._ignored
         if new and len(self._ignored) < _MOST_WARNINGS:
             self._ignored |= new
-            warnings.warn(
-                f"Features {sorted(new, key=_order)} were not in the first batch and are left out.",
-                UserWarning,
-                stacklevel=3,
+            advise(
+                f"Features {sorted(new, key=_order)} were not in the first batch and are left out."
             )
 
 

@@ -49,7 +49,7 @@ def _as_it_is(model: ScStream) -> ScStream:
     found = object.__new__(type(model))  # `copy` would make it ready to be saved
     found.__dict__ = known = model.__dict__.copy()
     if "_history" in known:
-        known["_history"] = deque((known["_history"][-1],))  # the only part changed in place
+        known["_history"] = deque((known["_history"][-1],))
     return found
 
 
@@ -134,8 +134,14 @@ class Served:
         X = for_model(rows, model)
         scores = self.model.score_samples(X) if model.n_batches_ else None
         self._began = monotonic()
-        model.partial_fit(X, time=time)
-        self.observe(model, scores, X)
+        before = model.__dict__.get("_learner")
+        try:
+            model.partial_fit(X, time=time)
+            self.observe(model, scores, X)
+        except BaseException:
+            if model.__dict__.get("_learner") is not before:
+                self._model = _as_it_is(model)  # what was learned is what predicts
+            raise
         return {"label": model.labels_.tolist(), "n_clusters": model.n_clusters_}
 
     # -- the thread that shows ------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time as clock
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +20,7 @@ from scstream.sources.pace import Pace
 from scstream.sources.patience import PATIENCE, Away, BrokerAwayError, BrokerError, Patience
 from scstream.sources.places import check_clock, unsound, whole
 from scstream.support.advice import advised
-from scstream.support.messages import warn
+from scstream.support.messages import advise, warn
 from scstream.support.times import as_length
 
 _COMMIT = 10.0  # seconds for which a commit is tried
@@ -358,7 +357,7 @@ class MessageSource(Source):
                 f"{self.name}: {complaint} Let the server keep messages longer, or pass "
                 "on_gap='warn' to continue with those that are left."
             )
-        warnings.warn(f"{self.name}: {complaint}", RuntimeWarning, stacklevel=3)
+        advise(f"{self.name}: {complaint}", RuntimeWarning)
 
 
 @dataclass

@@ -61,19 +61,19 @@ class RowSource(Source):
                 cutter.add(chunk)
                 last = monotonic()
                 for batch in cutter.ready():
-                    self._passed(batch.place)
                     yield batch
+                    self._passed(batch.place)
             elif cutter is not None and cutter.size and self._waited(last):
                 for batch in cutter.remaining():
-                    self._passed(batch.place)
                     yield batch
+                    self._passed(batch.place)
         if cutter is not None:
             for batch in cutter.remaining(self._end()):
-                self._passed(batch.place)
                 yield batch
+                self._passed(batch.place)
 
     def _passed(self, place: Place) -> None:
-        """Take note of the place of a batch that is handed out."""
+        """Take note of the place of a batch that was taken: nobody goes back before it."""
         return
 
     def _waited(self, last: float) -> bool:

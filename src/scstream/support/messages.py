@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from scstream.support.advice import Advice, advice_of
-from scstream.support.progress import aside
+from scstream.support.progress import UNHEARD, say
 
 logger = logging.getLogger("scstream")
 _OURS = "scstream.", "numpy."  # modules that a call goes through: decorators of NumPy among them
@@ -22,15 +23,16 @@ _OURS = "scstream.", "numpy."  # modules that a call goes through: decorators of
 def note(text: str, *advice: Advice, shown: bool = False) -> None:
     """Log something useful; with ``shown``, print it if the log is not shown."""
     if logger.isEnabledFor(logging.INFO):
-        logger.info("scstream: %s", text, extra={"advice": advice})
+        with UNHEARD:
+            logger.info("scstream: %s", text, extra={"advice": advice})
     elif shown:
-        with aside():
-            print(f"scstream: {text}", file=sys.stderr, flush=True)
+        say(f"scstream: {text}")
 
 
 def detail(text: str) -> None:
     """Log what only those want to know who ask for more."""
-    logger.debug("scstream: %s", text)
+    with UNHEARD:
+        logger.debug("scstream: %s", text)
 
 
 def user_level() -> int:
@@ -41,9 +43,16 @@ def user_level() -> int:
     return level
 
 
+def advise(text: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn the user's line that called this package; where nobody can hear it, do nothing."""
+    with UNHEARD:
+        warnings.warn(text, category, stacklevel=user_level())
+
+
 def warn(text: str) -> None:
     """Log what the user should know."""
-    logger.warning("scstream: %s", text)
+    with UNHEARD:
+        logger.warning("scstream: %s", text)
 
 
 class _Terminal(logging.Handler):
@@ -55,9 +64,7 @@ class _Terminal(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
-        with aside():
-            spelled = text if self._spell is None else self._spell(text, advice_of(record))
-            print(spelled, file=sys.stderr, flush=True)
+        say(text if self._spell is None else self._spell(text, advice_of(record)))
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
+from io import TextIOWrapper
 from shutil import get_terminal_size
 from threading import RLock
 from time import monotonic
@@ -18,6 +19,7 @@ from typing import Any, Self, TextIO
 
 _DELAY = 0.5  # seconds of work before a bar appears
 _wanted = False  # whether a command has turned bars on
+UNHEARD = suppress(OSError, ValueError, AttributeError)  # of a stream that is closed, or None
 
 
 class Bar:
@@ -50,7 +52,7 @@ class Bar:
     ) -> None:
         self._what, self._total = what, total
         self._out = sys.stderr if out is None else out
-        self.live = (shown or _wanted) and self._out.isatty()
+        self.live = (shown or _wanted) and _is_terminal(self._out)
         self._began = monotonic()
         self._bar: Any = None
 
@@ -81,8 +83,7 @@ class Bar:
 
     def write(self, line: str) -> None:
         """Write a line that stays, above the bar."""
-        with aside():
-            print(line, file=self._out, flush=True)
+        say(line, self._out)
 
     def close(self) -> None:
         """Take the bar away: the work is done."""
@@ -132,7 +133,36 @@ def finished(bar: object) -> Iterator[None]:
 
 def bars_wanted() -> bool:
     """Whether bars are turned on, and standard error is a terminal."""
-    return _wanted and sys.stderr.isatty()
+    return _wanted and _is_terminal(sys.stderr)
+
+
+def _is_terminal(out: TextIO | None) -> bool:
+    with UNHEARD:
+        return out is not None and out.isatty()
+    return False
+
+
+class Unheard(TextIOWrapper):
+    """A stream of messages that goes on where nobody reads it any more: what is written is lost."""
+
+    def write(self, text: str) -> int:
+        """Write some text if that is possible."""
+        with UNHEARD:
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what is written if that is possible."""
+        with UNHEARD:
+            super().flush()
+
+
+def say(line: str, out: TextIO | None = None) -> None:
+    """Print a line on standard error, or elsewhere, above the bars; nothing if it is closed."""
+    with UNHEARD, aside():
+        out = sys.stderr if out is None else out
+        if out is not None:  # else it would go to standard output
+            print(line, file=out, flush=True)
 
 
 @contextmanager
@@ -160,4 +190,4 @@ class SweepBar(Bar):
         if self.live:
             self.show(text=f"{said}, at most {self._most} sweeps")
         elif self._verbose:
-            print(f"scstream: {said}", file=sys.stderr, flush=True)
+            say(f"scstream: {said}")
