@@ -16,6 +16,7 @@ import pytest
 
 import scstream
 from scstream import ScStream
+from scstream.families.columns import columns_of
 from scstream.pipeline import run
 from scstream.river import StreamClusterer
 from scstream.service.served import Served
@@ -183,7 +184,7 @@ def test_a_run_and_a_service_keep_to_what_was_learned(tmp_path, monkeypatch):
     served = Served(ScStream(random_state=0))
     monkeypatch.setattr(served, "observe", lambda *given: [][0])
     with pytest.raises(IndexError):
-        served.learn(rows(0).tolist())
+        served.learn(columns_of(rows(0)))
     assert served.model.n_batches_ == served._own.n_batches_ == 1
     served.close()
 
