@@ -163,7 +163,7 @@ def test_a_run_and_a_service_keep_to_what_was_learned(tmp_path, monkeypatch):
 
     def go(folder):
         with open_source("x.csv", SourceOptions(batch_size=300)) as source:
-            return run(ScStream(random_state=0), source, checkpoint=folder)
+            return run(source, ScStream(random_state=0), checkpoint=folder)
 
     plain = go("plain").model
     partial_fit, batches = ScStream.partial_fit, []
