@@ -13,14 +13,7 @@ from scstream.checkpoint.errors import CheckpointError
 from scstream.checkpoint.values import Node, Packer
 
 _KINDS = {
-    kind.__name__: kind
-    for kind in (
-        np.random.PCG64,
-        np.random.PCG64DXSM,
-        np.random.MT19937,
-        np.random.Philox,
-        np.random.SFC64,
-    )
+    name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 }
 _HALF = 2**32 - 1
 

@@ -28,14 +28,7 @@ _PLAIN = (
     "family", "alpha", "half_life", "epsilon", "sweeps", "max_sweeps", "max_clusters", "splits",
     "merges", "outlier_weight", "n_jobs", "verbose", "group_level",
 )  # fmt: skip
-_APART = {
-    "kernel",
-    "rules",
-    "on_event",
-    "random_state",
-    "engine",
-    "device",
-}  # the last two: where, not what
+_APART = {"kernel", "rules", "on_event", "random_state", "engine", "device"}
 _MOST_COLUMNS = 2**31
 
 

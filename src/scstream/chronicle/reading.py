@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from scstream.chronicle.lines import from_line, read_event
-from scstream.chronicle.moment import Moment
 from scstream.chronicle.outline import Outline
 
-# Lines begin alike, see `Moment.to_line`: what comes of every batch is read from their ends.
-_HEAD = re.compile(
-    rb'\{"batch":(\d+),"time":([-+.\deE]+),"n_points":(\d+)(?:,"n_batches":(\d+))?'
-    rb',"ids":\[([-\d,]*)\]'
-)
-_SCORE, _EVENTS = b'"score":[', b'"events":['  # which are never part of values: quotes are escaped
-_BUFFER = (
-    2**20
-)  # bytes; with the usual 2**13 long lines, those of many clusters, take 5 times as long
+_BUFFER = 2**20  # bytes; with 2**13 long lines, those of many clusters, take 5 times as long
 
 
 class ChronicleFile:
@@ -56,29 +44,13 @@ class Rewritten(Exception):
 
 
 def outline_of(raw: bytes) -> Outline:
-    """Return what a batch's line says in short, without reading all of it if that can be."""
-    head = _HEAD.match(raw)
-    if head is None:
-        return Moment.from_dict(from_line(raw)).outline
-    ids = head[5]
-    score = raw.rfind(_SCORE)  # near the end of a line, and events are behind it
-    events = raw.find(_EVENTS, max(score, 0))
+    """Return what a batch's line says in short, without a look at its tables."""
+    saved = from_line(raw)
     return Outline(
-        n_points=int(head[3]),
-        n_clusters=ids.count(b",") + 1 if ids else 0,
-        time=float(head[2]),
-        lowest=None if score < 0 else float(_list_after(raw, score + len(_SCORE))[1]),
-        events=() if events < 0 else _events(raw, events + len(_EVENTS)),
-        n_batches=int(head[4] or 1),
+        n_points=int(saved["n_points"]),
+        n_clusters=len(saved["ids"]),
+        time=float(saved["time"]),
+        lowest=float(saved["score"][1]) if saved.get("score") else None,
+        events=tuple(read_event(event) for event in saved.get("events", ())),
+        n_batches=int(saved.get("n_batches", 1)),
     )
-
-
-def _list_after(raw: bytes, start: int) -> list[Any]:
-    """Return the flat list of which all but the bracket before it is in a line."""
-    found: list[Any] = json.loads(b"[" + raw[start : raw.index(b"]", start) + 1])
-    return found
-
-
-def _events(raw: bytes, start: int) -> tuple[dict[str, Any], ...]:
-    found, _ = json.JSONDecoder().raw_decode("[" + raw[start:].decode())
-    return tuple(read_event(event) for event in found)

@@ -7,8 +7,6 @@ from collections.abc import Collection
 
 import numpy as np
 
-__all__ = ["RandomState", "check_choice", "check_count", "check_real", "seed_of"]
-
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 

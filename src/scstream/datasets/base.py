@@ -11,8 +11,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Batch", "Mixture", "Stream"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

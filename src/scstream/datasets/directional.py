@@ -12,8 +12,6 @@ from scstream.datasets.base import Floats, Ints, Mixture, Stream
 from scstream.datasets.course import Course
 from scstream.datasets.drift import Drift, Weights
 
-__all__ = ["DirectionalMixture", "directional_stream"]
-
 
 @dataclass(frozen=True, eq=False)
 class DirectionalMixture(Mixture):
@@ -87,25 +85,15 @@ def directional_stream(
 
     Parameters
     ----------
-    n_batches, batch_size : int
-        How many batches, and points in each.
-    n_clusters : int
-        How many clusters there are over the whole stream, including those born late or gone early.
     n_features : int
         Dimension of the points, at least 2.
     concentration : float
         How close points are to their cluster's mean direction.
-    drift : {"none", "incremental", "gradual", "sudden", "recurring"}
-        How clusters change over the stream, see :func:`scstream.datasets.gaussian_stream`.
-    births : float
-        Share of the clusters that do not live the whole stream.
     speed : float
         Typical displacement of a mean direction: over the whole stream (incremental, gradual) or
         at each jump (sudden).
-    weights : {"uniform", "dirichlet"}
-        Equal weights, or weights drawn uniformly from the simplex.
-    random_state : int, Generator, RandomState or None
-        Seed.
+    n_batches, batch_size, n_clusters, drift, births, weights, random_state
+        As in :func:`scstream.datasets.gaussian_stream`.
 
     Returns
     -------

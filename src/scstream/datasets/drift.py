@@ -16,17 +16,6 @@ from numpy.typing import NDArray
 
 from scstream.datasets.base import Floats, Ints
 
-__all__ = [
-    "DRIFTS",
-    "WEIGHTS",
-    "Drift",
-    "Itinerary",
-    "Weights",
-    "draw_itinerary",
-    "draw_weights",
-    "n_anchors",
-]
-
 Drift = Literal["none", "incremental", "gradual", "sudden", "recurring"]
 Weights = Literal["uniform", "dirichlet"]
 

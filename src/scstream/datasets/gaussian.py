@@ -13,8 +13,6 @@ from scstream.datasets.base import Floats, Ints, Mixture, Stream
 from scstream.datasets.course import Course
 from scstream.datasets.drift import Drift, Weights
 
-__all__ = ["GaussianMixture", "gaussian_stream"]
-
 _DEVIATIONS = (0.3, 1.0)  # along a cluster's principal axes, in units of its size
 
 

@@ -14,8 +14,6 @@ from scstream.datasets.base import Floats, Ints, Mixture, Stream
 from scstream.datasets.course import Course
 from scstream.datasets.drift import Drift, Weights
 
-__all__ = ["TableMixture", "mixed_stream"]
-
 _BOX = 20.0  # over which normal means are spread at first
 _DEVIATIONS = (0.5, 1.5)  # of a normal column within a cluster
 _LOGS = 4.0  # over which logs of other means are spread at first
@@ -210,24 +208,14 @@ def mixed_stream(
         ``"diagonal"`` (normal), ``"spherical"`` (normal, one variance in a cluster),
         ``"poisson"``, ``"gamma"`` (of shape 4), ``"exponential"``, ``"bernoulli"`` and
         ``"categorical"`` (codes of six categories). They come in this order.
-    n_batches, batch_size : int
-        How many batches, and rows in each.
-    n_clusters : int
-        How many clusters there are over the whole stream, including those born late or gone early.
     missing : float
         Share of the entries, in [0, 1), that are missing (NaN), at random.
-    drift : {"none", "incremental", "gradual", "sudden", "recurring"}
-        How clusters change over the stream, see :func:`scstream.datasets.gaussian_stream`.
-    births : float
-        Share of the clusters that do not live the whole stream.
     apart : float
         How far apart clusters are.
     speed : float
         How far clusters move; 0 not at all.
-    weights : {"uniform", "dirichlet"}
-        Equal weights, or weights drawn uniformly from the simplex.
-    random_state : int, Generator, RandomState or None
-        Seed.
+    n_batches, batch_size, n_clusters, drift, births, weights, random_state
+        As in :func:`scstream.datasets.gaussian_stream`.
 
     Returns
     -------

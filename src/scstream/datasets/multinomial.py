@@ -14,8 +14,6 @@ from scstream.datasets.base import Floats, Ints, Mixture, Stream
 from scstream.datasets.course import Course
 from scstream.datasets.drift import Drift, Weights
 
-__all__ = ["MultinomialMixture", "multinomial_stream"]
-
 _LEAST_PROBABILITY = 1e-300  # keeps 0 * log(0) out of the density
 
 
@@ -83,27 +81,16 @@ def multinomial_stream(
 
     Parameters
     ----------
-    n_batches, batch_size : int
-        How many batches, and rows in each.
-    n_clusters : int
-        How many clusters there are over the whole stream, including those born late or gone early.
     n_features : int
         How many categories are counted.
     n_trials : int
         Sum of the counts of a row.
-    drift : {"none", "incremental", "gradual", "sudden", "recurring"}
-        How clusters change over the stream, see :func:`scstream.datasets.gaussian_stream`; where
-        they are is a vector of probabilities.
-    births : float
-        Share of the clusters that do not live the whole stream.
     concentration : float
         Parameter of the Dirichlet distribution: the smaller, the farther apart the clusters.
-    weights : {"uniform", "dirichlet"}
-        Equal weights, or weights drawn uniformly from the simplex.
     sparse : bool
         Whether batches hold a SciPy CSR array rather than a dense one.
-    random_state : int, Generator, RandomState or None
-        Seed. The same seed gives the same starting clusters whatever the drift.
+    n_batches, batch_size, n_clusters, drift, births, weights, random_state
+        As in :func:`scstream.datasets.gaussian_stream`.
 
     Returns
     -------

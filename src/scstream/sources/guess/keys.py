@@ -20,19 +20,8 @@ _ROWS = {
 }  # fmt: skip
 _ANYWHERE = {"unnamed", "phone", "telephone", "mobile"}
 _YEARS = {
-    "year",
-    "years",
-    "yr",
-    "jahr",
-    "annee",
-    "année",
-    "año",
-    "ano",
-    "anno",
-    "jaar",
-    "rok",
-    "år",
-}
+    "year", "years", "yr", "jahr", "annee", "année", "año", "ano", "anno", "jaar", "rok", "år",
+}  # fmt: skip
 _OF_YEARS = {"fiscal", "calendar", "survey", "report", "reporting", "data", "time", "observation"}
 _ANY_ID = re.compile(
     r"(user|usr|customer|cust|client|order|product|prod|item|session|transaction|trans|tx|account|acct"
