@@ -141,6 +141,9 @@ def test_too_many_rows_are_refused(start, model):
 
 def test_learning_is_off_unless_asked_for(live):
     assert ask(live, "/learn", {"rows": [[1, 2]]}).status == 404
+    described = ask(live, "/openapi.json").json["paths"]
+    assert {"/predict", "/metrics", "/health"} < described.keys()
+    assert "/learn" not in described
 
 
 def test_learning_over_http_equals_learning_in_python(start):

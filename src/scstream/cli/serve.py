@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,7 @@ def main(args: argparse.Namespace) -> int:
     with Interrupt() as interrupt, Live(Served(model), settings) as live:
         if before:
             live.observe(model)
+        gc.freeze()  # a collection that looks through all modules holds up every request
         say_where(live)
         stay(interrupt)
     if args.save is not None and model.n_batches_ > before:

@@ -82,11 +82,12 @@ class _Messages:
     def _check_schema(self, data: bytes, header: _Table, kind: str, pa: Any) -> None:
         if kind != "schema" or header.number(0, "<h") != 0:  # big-endian numbers
             raise ValueError("no schema that can be read")
-        self._width = header.vector(1)[1]
+        self._width = header.length(1)
         check_size(0, self._width, self._settings)
         if b"ARROW:extension:name" in data:  # its description would be parsed
             raise Refused(422, "Arrow's extension types are not accepted.")
-        for field in pa.ipc.read_schema(pa.py_buffer(_as_message(data))):
+        described = struct.pack("<iI", -1, len(data)) + data  # as it stands in a stream
+        for field in pa.ipc.read_schema(pa.py_buffer(described)):
             if not _is_plain(field.type, pa):
                 raise Refused(
                     422,
@@ -106,11 +107,11 @@ class _Messages:
         """Check the lengths of a batch's columns, and how large its buffers become."""
         n = batch.number(0, "<q")
         check_size(n, width, self._settings)
-        lengths = batch.numbers(1)[::2]
+        lengths = batch.pairs(1)[:, 0]
         if n < 0 or len(lengths) != width or (lengths != n).any():
             raise ValueError("columns of different lengths")
         if batch.slot(3):  # compressed: each buffer begins with its length
-            for offset, length in batch.numbers(2).reshape(-1, 2).tolist():
+            for offset, length in batch.pairs(2).tolist():
                 size = struct.unpack_from("<q", body, offset)[0] if length > 0 <= offset else 0
                 self._left -= max(size, 0)
             if self._left < 0:
@@ -123,47 +124,39 @@ class _Table:
     def __init__(self, data: bytes, at: int) -> None:
         self._data = data
         self._at = at
-        self._fields = at - struct.unpack_from("<i", data, at)[0]
-        self._size = struct.unpack_from("<H", data, self._fields)[0]
+        self._fields = at - self._read("<i", at)
+        self._size = self._read("<H", self._fields)
+
+    def _read(self, kind: str, at: int) -> int:
+        return int(struct.unpack_from(kind, self._data, at)[0])
 
     def slot(self, i: int) -> int:
         """Return where a field is; 0 if it is not there."""
-        if 4 + 2 * i >= self._size:
-            return 0
-        offset: int = struct.unpack_from("<H", self._data, self._fields + 4 + 2 * i)[0]
-        return self._at + offset if offset else 0
+        there = 4 + 2 * i < self._size and self._read("<H", self._fields + 4 + 2 * i)
+        return self._at + there if there else 0
 
     def number(self, i: int, kind: str) -> int:
         """Return a number, 0 if it is not there."""
-        at = self.slot(i)
-        return int(struct.unpack_from(kind, self._data, at)[0]) if at else 0
+        return self._read(kind, self.slot(i)) if self.slot(i) else 0
 
     def table(self, i: int) -> _Table:
         """Return a table within this one."""
-        return _Table(self._data, self._follow(i))
-
-    def vector(self, i: int) -> tuple[int, int]:
-        """Return where a vector begins, and how many entries it has."""
-        if not self.slot(i):
-            return 0, 0
-        at = self._follow(i)
-        return at + 4, int(struct.unpack_from("<I", self._data, at)[0])
-
-    def numbers(self, i: int) -> NDArray[np.int64]:
-        """Return the numbers of a vector of pairs, one after the other."""
-        at, n = self.vector(i)
-        return np.frombuffer(self._data[at : at + n * _NODE], "<i8")
-
-    def _follow(self, i: int) -> int:
         at = self.slot(i)
         if not at:
             raise ValueError("a field is missing")
-        return at + int(struct.unpack_from("<I", self._data, at)[0])
+        return _Table(self._data, at + self._read("<I", at))
 
+    def length(self, i: int) -> int:
+        """Return how many entries a vector has."""
+        at = self.slot(i)
+        return self._read("<I", at + self._read("<I", at)) if at else 0
 
-def _as_message(data: bytes) -> bytes:
-    """Return a message's description as it stands in a stream."""
-    return struct.pack("<iI", -1, len(data)) + data
+    def pairs(self, i: int) -> NDArray[np.int64]:
+        """Return the pairs of numbers in a vector."""
+        at = self.slot(i)
+        begin = at + self._read("<I", at) + 4 if at else 0
+        end = begin + _NODE * self.length(i)
+        return np.frombuffer(self._data[begin:end], "<i8").reshape(-1, 2)
 
 
 def _is_plain(kind: Any, pa: Any) -> bool:

@@ -88,11 +88,14 @@ class _Text:
         self._at += 1
         return mark
 
-    def value(self, *, ends: bool = False) -> Any:
-        """Return the next value; one that `ends` with a mark shows if its end is missing."""
+    def value(self) -> Any:
+        """Return the next value, which may be of any kind."""
         _ = self.next
-        if not ends:
-            self._move()
+        self._move()
+        return self.list_or_object()
+
+    def list_or_object(self) -> Any:
+        """Return the value that begins here: one that shows if its end is missing."""
         try:
             found, self._at = self._decode(self._piece, self._at)
         except ValueError:
@@ -149,12 +152,14 @@ class _Table:
         size = 0
         mark = "," if text.next != "]" else text.take("]")
         while mark == ",":
-            if text.next in ("", "]"):
+            first = text.next
+            if first in ("", "]"):
                 raise ValueError("a row is missing")
-            if text.next not in "[{":
+            if first not in "[{":
                 raise Refused(422, _ROWS)
-            lot.append(text.value(ends=True))
-            size += len(lot[-1])
+            row = text.list_or_object()
+            lot.append(row)
+            size += len(row)
             mark = text.take(",]")
             if size > _LOT_VALUES or len(lot) == _LOT_ROWS or mark == "]":
                 self._add(lot)
@@ -207,6 +212,8 @@ class _Table:
         return Columns(columns, names, self._n)
 
     def _joined(self, parts: list[tuple[int, NDArray[Any]]]) -> NDArray[Any]:
+        if len(parts) == 1 and len(parts[0][1]) == self._n:
+            return parts[0][1]
         words = any(column.dtype.kind == "O" for _, column in parts)
         out = np.full(self._n, None if words else np.nan, dtype=object if words else float)
         for start, column in parts:
