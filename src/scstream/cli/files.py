@@ -36,7 +36,7 @@ def check_apart(reads: Mapping[str, Any], writes: Mapping[str, Any]) -> None:
         if "://" in str(path) and name != "--output":
             raise UsageError(f"{name} is a URL ({path}), and it must be a file.")
         for spec in reads.values():
-            if path is not None and _key(path, 1) and would_read(str(spec), path):
+            if path is not None and would_read(str(spec), path):
                 raise UsageError(
                     f"{name} ({printable(path)}) would be one of the files that {spec} stands for. "
                     "Write it elsewhere."

@@ -77,7 +77,7 @@ def listed(specs: Sequence[str], endings: Sequence[str]) -> Listing:
 
 def would_read(spec: str, path: str | Path) -> bool:
     """Whether a folder or a pattern takes in a file, once it is there."""
-    if "://" in spec or spec == "-":
+    if "://" in f"{spec} {path}" or spec == "-" or str(path) in ("-", "none"):
         return False
     mine, there = os.path.realpath(path), os.path.realpath(spec)
     if os.path.isdir(spec):

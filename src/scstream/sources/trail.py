@@ -67,16 +67,12 @@ class Trail:
 
         The end of a file and the beginning of the next are one place: it counts as the end.
         """
-        file = max((f for f in self._files if f.base < offset), key=_base, default=self._files[0])
+        file = ([f for f in self._files if f.base < offset] or self._files)[-1]  # some are empty
         at = offset - file.base
         tail = file.recent[max(0, offset - TAIL - file.start) : max(0, offset - file.start)]
         mark: Place = {"base": file.base, "digest": digest_of(file.head[:at], bytes(tail))}
         mark |= {"number": file.number} if file.number else {}
         return mark if file.identity is None else {**mark, "file": file.identity}
-
-
-def _base(file: _File) -> int:
-    return file.base
 
 
 def digest_of(head: bytes, tail: bytes) -> str:
