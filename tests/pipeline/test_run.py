@@ -210,7 +210,7 @@ def test_a_clock_that_goes_back_is_an_event_and_a_resume_knows_it(rows, tmp_path
         interrupt, more = Interrupt(), {"checkpoint": folder}
         with open_source(rows, options) as source:
             stops = Stops(source, interrupt, batches)
-            run(model(), stops, {"events": EventJournal(part)}, interrupt=interrupt, **more)
+            run(stops, model(), {"events": EventJournal(part)}, interrupt=interrupt, **more)
         result = follow(rows, {"events": EventJournal(part)}, options, **more)
         assert result.resumed is not None
         assert result.totals.widened == 0

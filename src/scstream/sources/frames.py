@@ -32,7 +32,7 @@ class FramesSource(TableSource):
         what has ``fetch_record_batch`` (DuckDB) or the Arrow C stream interface; or an iterable
         of such.
     options : SourceOptions
-        Rows of an iterator come once. After a resume it must begin anew, and the rows that were
+        Rows of an iterator come once. After a resume it must begin again, and the rows that were
         read before are skipped; with ``live`` it goes on by itself.
     name : str
     """
@@ -113,7 +113,7 @@ class FramesSource(TableSource):
         """Say once that rows of an iterator come once."""
         if not self._again and not self.options.live:
             note(
-                "the rows come from an iterator, which cannot go back: to resume, begin it anew, "
+                "the rows come from an iterator, which cannot go back: to resume, begin it again, "
                 "and the rows that were read before are skipped"
             )
 
