@@ -577,7 +577,7 @@ def test_the_file_is_what_the_documentation_says(tmp_path) -> None:
     assert len(data) == 64 + header_size + size
     header = json.loads(data[64 : 64 + header_size])
     assert header["content"]["extra"] == {"a": 1}
-    place = header["content"]["fitted"]["labels"]
+    place = header["content"]["fitted"]["labels"]["of"]
     lengths = [8 * -(-np.dtype(k).itemsize * int(np.prod(s)) // 8) for k, s, _ in header["arrays"]]
     start = 64 + header_size + sum(lengths[:place])
     labels = np.frombuffer(data[start : start + lengths[place]], "<i8")

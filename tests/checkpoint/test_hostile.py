@@ -142,6 +142,22 @@ def learner(header):
     return fitted(header)["learner"]
 
 
+def given(header):
+    return header["content"]["parameters"]
+
+
+def learned_family(header):
+    return learner(header)["family"]["of"]
+
+
+def record(header):
+    return fitted(header)["history"][-1]
+
+
+def early(header):
+    return learner(header)["warmup"]["of"][0]
+
+
 def change(header, arrays, place, value):
     """Return the arrays with one number of one of them changed."""
     sizes = [np.dtype(k).itemsize * int(np.prod(s)) for k, s, _ in header["arrays"]]
@@ -160,61 +176,68 @@ LIES = {
     "axes twice": ("gaussian-24", lambda h: h["arrays"][-1].__setitem__(2, [0, 0])),
     "no arrays": ("gaussian-24", lambda h: h.__setitem__("arrays", {})),
     "no content": ("gaussian-24", lambda h: h.__setitem__("content", [])),
-    "an array beyond": ("gaussian-24", lambda h: fitted(h).__setitem__("labels", 10**6)),
-    "a negative array": ("gaussian-24", lambda h: fitted(h).__setitem__("labels", -1)),
-    "true for one": ("gaussian-24", lambda h: fitted(h).__setitem__("labels", True)),
+    "an array beyond": ("gaussian-24", lambda h: fitted(h)["labels"].update(of=10**6)),
+    "a negative array": ("gaussian-24", lambda h: fitted(h)["labels"].update(of=-1)),
+    "true for one": ("gaussian-24", lambda h: fitted(h)["labels"].update(of=True)),
     "a family of no name": (
         "gaussian-24",
-        lambda h: learner(h)["family"].__setitem__("name", "os"),
+        lambda h: learned_family(h).__setitem__("name", "os"),
     ),
     "another family": (
         "gaussian-24",
-        lambda h: h["content"]["parameters"].__setitem__("family", "poisson"),
+        lambda h: given(h).__setitem__("family", "poisson"),
     ),
-    "a parameter": ("gaussian-24", lambda h: h["content"]["parameters"].__setitem__("alpha", -1)),
-    "no parameter": ("gaussian-24", lambda h: h["content"]["parameters"].pop("alpha")),
+    "a parameter": ("gaussian-24", lambda h: given(h).__setitem__("alpha", -1)),
+    "no parameter": ("gaussian-24", lambda h: given(h).pop("alpha")),
     "a seed": ("gaussian-24", lambda h: learner(h).__setitem__("seed", 2**64)),
-    "an even increment": ("gaussian-24", lambda h: learner(h)["rng"]["state"].update(inc=2)),
+    "an even increment": ("gaussian-24", lambda h: learner(h)["rng"]["of"]["state"].update(inc=2)),
     "an infinite number": ("gaussian-24", lambda h: learner(h).__setitem__("alpha", 10**400)),
-    "another generator": ("gaussian-24", lambda h: learner(h)["rng"].update(bits="MT19937")),
+    "another generator": (
+        "gaussian-24",
+        lambda h: learner(h)["rng"]["of"].update(bit_generator="MT19937"),
+    ),
     "a place in a buffer": (
         "twister-24",
-        lambda h: h["content"]["random_state"]["state"].__setitem__("pos", 10**9),
+        lambda h: given(h)["random_state"]["of"]["state"].__setitem__("pos", 10**9),
     ),
     "a place before a buffer": (
         "new",
-        lambda h: h["content"]["random_state"].__setitem__("buffer_pos", -9),
+        lambda h: given(h)["random_state"]["of"].__setitem__("buffer_pos", -9),
     ),
     "columns": ("gaussian-24", lambda h: fitted(h).__setitem__("n_features", 3)),
     "names": ("gaussian-24", lambda h: fitted(h).__setitem__("feature_names", ["a"])),
     "no clusters known": ("gaussian-24", lambda h: learner(h)["state"].__setitem__("next_id", 1)),
     "places beyond": (
         "product-24",
-        lambda h: learner(h)["family"]["learned"].__setitem__("_places", [[0, 1], [2], [9]]),
+        lambda h: learned_family(h)["learned"].__setitem__("_places", [[0, 1], [2], [9]]),
     ),
     "places twice": (
         "product-24",
-        lambda h: learner(h)["family"]["learned"].__setitem__("_places", [[0, 1], [2], [2]]),
+        lambda h: learned_family(h)["learned"].__setitem__("_places", [[0, 1], [2], [2]]),
     ),
     "too many places": (
         "product-24",
-        lambda h: learner(h)["family"]["learned"].__setitem__("_places", [[0, 1], [2, 3], [4]]),
+        lambda h: learned_family(h)["learned"].__setitem__("_places", [[0, 1], [2, 3], [4]]),
     ),
     "categories twice": (
         "categorical-24",
-        lambda h: learner(h)["family"]["learned"]["_known"].__setitem__(0, ["ash", "ash"]),
+        lambda h: learned_family(h)["learned"]["_known"].__setitem__(0, ["ash", "ash"]),
     ),
     "blocks that are none": (
         "product-24",
-        lambda h: learner(h)["family"]["parameters"].__setitem__("blocks", [5]),
+        lambda h: learned_family(h)["parameters"].__setitem__("blocks", [5]),
     ),
     "blocks of no family": (
         "product-24",
-        lambda h: h["content"]["parameters"]["family"]["of"]["parameters"].__setitem__(
+        lambda h: given(h)["family"]["of"]["parameters"].__setitem__(
             "blocks", [[["gaussian"], [0]]]
         ),
     ),
     "an output": ("gaussian-24", lambda h: h["content"].__setitem__("output", "os.system")),
+    "ids of a batch": ("gaussian-24", lambda h: record(h)["births"].update(of=[-1])),
+    "a pair of three": ("gaussian-24", lambda h: record(h)["splits"].update(of=[[1, 2, 3]])),
+    "another object": ("gaussian-24", lambda h: learner(h).update(scores=learner(h)["alike"])),
+    "a generator's place": ("gaussian-24", lambda h: learner(h).update(alpha=learner(h)["rng"])),
     "extra": ("gaussian-24", lambda h: h["content"].__setitem__("extra", [1])),
 }
 
@@ -238,27 +261,26 @@ def test_first_bytes_of_no_known_format_are_refused(start, files, tmp_path) -> N
 NUMBERS = {
     "ids": ("gaussian-24", lambda h: learner(h)["state"]["ids"], -5),
     "past": ("gaussian-24", lambda h: learner(h)["state"]["past"], np.nan),
-    "fewer than none": ("gaussian-24", lambda h: learner(h)["state"]["current"], -1e9),
+    "fewer than none": ("gaussian-24", lambda h: learner(h)["state"]["now"]["current"], -1e9),
     "sums": ("gaussian-24", lambda h: learner(h)["state"]["window"]["sums"], np.inf),
     "labels": ("gaussian-24", lambda h: fitted(h)["labels"], -7),
-    "indices": ("multinomial-6", lambda h: learner(h)["early"][0]["rows"]["indices"], 10**6),
-    "before the first": ("multinomial-6", lambda h: learner(h)["early"][0]["rows"]["indices"], -1),
-    "pointers": ("multinomial-6", lambda h: learner(h)["early"][0]["rows"]["indptr"], 5),
-    "negative counts": ("multinomial-6", lambda h: learner(h)["early"][0]["rows"]["data"], -3),
-    "negative codes": ("categorical-6", lambda h: learner(h)["early"][0]["rows"], -3),
-    "codes between": ("categorical-6", lambda h: learner(h)["early"][0]["rows"], 0.5),
-    "no zeros or ones": ("bernoulli-6", lambda h: learner(h)["early"][0]["rows"], 7),
-    "no directions": ("directional-6", lambda h: learner(h)["early"][0]["rows"], 1e300),
-    "early ids": ("gaussian-6", lambda h: learner(h)["early"][0]["ids"], 10**6),
+    "indices": ("multinomial-6", lambda h: early(h)["batch"]["X"]["of"][1], 10**6),
+    "before the first": ("multinomial-6", lambda h: early(h)["batch"]["X"]["of"][1], -1),
+    "pointers": ("multinomial-6", lambda h: early(h)["batch"]["X"]["of"][2], 5),
+    "negative counts": ("multinomial-6", lambda h: early(h)["batch"]["X"]["of"][0], -3),
+    "negative codes": ("categorical-6", lambda h: early(h)["batch"]["X"], -3),
+    "codes between": ("categorical-6", lambda h: early(h)["batch"]["X"], 0.5),
+    "no zeros or ones": ("bernoulli-6", lambda h: early(h)["batch"]["X"], 7),
+    "no directions": ("directional-6", lambda h: early(h)["batch"]["X"], 1e300),
+    "early ids": ("gaussian-6", lambda h: early(h)["ids"], 10**6),
     "labels of no cluster": ("gaussian-24", lambda h: fitted(h)["labels"], 10**6),
-    "negative weight": ("gaussian-6", lambda h: learner(h)["early"][0]["weight"], -1),
+    "negative weight": ("gaussian-6", lambda h: early(h)["batch"]["weight"], -1),
     "width": (
         "categorical-24",
-        lambda h: learner(h)["family"]["learned"]["_width"]["of"],
+        lambda h: learned_family(h)["learned"]["_width"],
         10**9,
     ),
-    "scale": ("gaussian-24", lambda h: learner(h)["family"]["learned"]["_scale"]["of"], 0.0),
-    "ids of batches": ("gaussian-24", lambda h: fitted(h)["history"]["n_births"], 2**60),
+    "scale": ("gaussian-24", lambda h: learned_family(h)["learned"]["_scale"], 0.0),
 }
 
 
@@ -267,7 +289,7 @@ def test_a_number_that_cannot_be_is_refused(what, files, tmp_path) -> None:
     name, find, value = NUMBERS[what]
     header, arrays = parts(files[name][0])
     with pytest.raises(CheckpointError):
-        load(forged(header, change(header, arrays, find(header), value)), tmp_path)
+        load(forged(header, change(header, arrays, find(header)["of"], value)), tmp_path)
 
 
 BOMBS = {

@@ -9,3 +9,9 @@ class CheckpointError(ValueError):
 
 class UnsupportedCheckpointError(CheckpointError):
     """A file is whole, but not for this program: of a later format, or of an unknown family."""
+
+
+def require(condition: object, otherwise: str) -> None:
+    """Raise `CheckpointError` with what is wrong unless the condition holds."""
+    if not condition:
+        raise CheckpointError(f"In the checkpoint, {otherwise}.")

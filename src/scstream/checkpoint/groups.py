@@ -1,131 +1,104 @@
-"""What a checkpoint holds of groups: what is known of seams, and ids by level."""
+"""What is saved of groups: what is known of boundaries between clusters, and ids by level."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scstream.checkpoint.rows import pack_rows, unpack_rows
-from scstream.checkpoint.values import Node, Packer
+from scstream.checkpoint.errors import require
+from scstream.checkpoint.forms import (
+    array,
+    ids,
+    many,
+    maybe,
+    number,
+    part,
+    plain,
+    reals,
+    rows,
+    whole,
+)
 from scstream.groups.grouping import Grouping
 from scstream.groups.lasting import Lasting
-from scstream.groups.near import Lines, Rows
+from scstream.groups.near import Lines
 from scstream.groups.seams import Seams
 from scstream.kernels.seams import SUMS
 from scstream.sampler.learner import Learner
 from scstream.sampler.rules import Rules
 
-_MOST = 2**62  # ids
+_lines = part(
+    Lines,
+    pairs=ids("m", 2),
+    direction=reals("m", None),
+    offset=reals("m"),
+    seen=reals("m", 3, low=0.0),
+    usual=reals(3, low=0.0),
+)
+_seams = part(
+    Seams,
+    pairs=ids("m", 2),
+    sums=reals("m", SUMS, low=0.0),
+    ids=ids("c"),
+    whole=ids("c"),
+    changed=ids(None),
+    rows=number(0.0),
+    lines=_lines,
+)
 
 
-def pack_grouping(grouping: Grouping, packer: Packer, *, rows: bool) -> dict[str, Any]:
-    """Return the groups of a model; rows only where it forms groups by itself."""
-    (seams, pending), merges = grouping.known, grouping.merges
-    return {
-        "seams": {
-            "pairs": packer.array(seams.pairs),
-            "sums": packer.array(seams.sums),
-            "rows": seams.rows,
-            "clusters": packer.array(seams.ids),
-            "wholes": packer.array(seams.whole),
-            "changed": packer.array(seams.changed),
-            "lines": _pack_lines(seams.lines, packer),
-        },
-        "pending": [
-            {"rows": pack_rows(X, packer), "ids": packer.array(z)} for X, z in pending if rows
-        ],
-        "joined": None
-        if merges is None
-        else {"merges": packer.array(merges[0]), "heights": packer.array(merges[1])},
-        "levels": [
-            {
-                "level": level,
-                "next_id": lasting.next_id,
-                "clusters": packer.array(_ints(list(lasting.group))),
-                "groups": packer.array(_ints(list(lasting.group.values()))),
-            }
-            for level, lasting in grouping.lasting.items()
-        ],
-    }
+def _make_lasting(group: dict[int, int], next_id: int) -> Lasting:
+    sound = all(type(one) is int and one >= 0 for item in group.items() for one in item)
+    require(sound and max(group.values(), default=-1) < next_id, "groups have unknown ids")
+    return Lasting(group, next_id)
 
 
-def _pack_lines(lines: Lines, packer: Packer) -> dict[str, Any]:
-    return {
-        "pairs": packer.array(lines.pairs),
-        "directions": packer.array(lines.direction),
-        "offsets": packer.array(lines.offset),
-        "seen": packer.array(lines.seen),
-        "usual": packer.array(lines.usual),
-    }
+_lasting = part(Lasting, _make_lasting, group=plain(dict), next_id=whole())
 
 
-def unpack_grouping(node: Node, d: int, learner: Learner, rules: Rules) -> Grouping:
-    """Return the groups of a model of d columns."""
-    levels = dict(_unpack_level(one) for one in node.nodes("levels"))
-    pending = tuple(_unpack_rows(one, d, learner) for one in node.nodes("pending"))
-    grouping = Grouping(_unpack_seams(node.node("seams"), d), pending, levels)
-    joined = node.maybe("joined")
-    if joined is not None:
-        grouping.restore(_unpack_merges(joined, learner.state.k), learner, rules)
-    return grouping
+def _pending(value: Any, sizes: dict[str, int], name: str) -> Any:
+    own = {**sizes}
+    X, labels = value
+    return rows(X, own, name), array(np.int64, "n")(labels, own, name)
 
 
-def _unpack_rows(node: Node, d: int, learner: Learner) -> Rows:
-    X = unpack_rows(node, None, d)
-    if not isinstance(X, np.ndarray) or len(X) == 0 or not learner.family.sound(X):
-        raise node.fail("rows", f"not what the family {learner.family.name!r} takes")
-    return X, node.array("ids", np.int64, len(X))
-
-
-def _unpack_seams(node: Node, d: int) -> Seams:
-    pairs = node.array("pairs", np.int64, None, 2)
-    sums = node.array("sums", float, len(pairs), SUMS)
-    if np.any(pairs < 0) or not np.all(np.isfinite(sums)) or np.any(sums < 0):
-        raise node.fail("sums", "not those of rows at seams")
-    clusters = node.array("clusters", np.int64, None)
-    wholes = node.array("wholes", np.int64, len(clusters))
-    if np.any(wholes < 0):
-        raise node.fail("wholes", "of numbers below 0")
-    changed = node.array("changed", np.int64, None)
-    rows, lines = node.number("rows", -1e-300), _unpack_lines(node.node("lines"), d)
-    return Seams(pairs, sums, clusters, wholes, changed, rows, lines)
-
-
-def _unpack_lines(node: Node, d: int) -> Lines:
-    """Return the lines of a model of d columns."""
-    pairs = node.array("pairs", np.int64, None, 2)
-    m = len(pairs)
-    direction, offset = node.array("directions", float, m, None), node.array("offsets", float, m)
-    seen, usual = node.array("seen", float, m, 3), node.array("usual", float, 3)
-    if m and direction.shape[1] != d:
-        raise node.fail("directions", f"not those of {d} columns")
-    if np.any(pairs < 0) or np.any(seen < 0) or np.any(usual < 0):
-        raise node.fail("seen", "not those of rows along lines")
-    return Lines(pairs, direction, offset, seen, usual)
-
-
-def _unpack_merges(node: Node, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    merges = node.array("merges", np.int64, None, 2)
-    heights = node.array("heights", float, len(merges))
-    later = k + np.arange(len(merges))
-    own = merges.ravel()
-    sound = len(merges) < k and len(np.unique(own)) == len(own) and np.all(merges.min(axis=1) >= 0)
-    if not sound or np.any(merges.max(axis=1) >= later) or np.any(np.diff(heights) < 0):
-        raise node.fail("merges", "not those of a tree")
+def _joined(value: Any, sizes: dict[str, int], name: str) -> Any:
+    """Return merges of K clusters, each of two earlier parts, and their heights."""
+    own, k = {**sizes}, sizes["K"]
+    merges, heights = ids("m", 2)(value[0], own, name), reals("m")(value[1], own, name)
+    once = len(merges) < k and len(np.unique(merges)) == merges.size
+    earlier = np.all(merges.max(axis=1) < k + np.arange(len(merges)))
+    require(once and earlier and np.all(np.diff(heights) >= 0), f"{name} is not a tree")
     return merges, heights
 
 
-def _unpack_level(node: Node) -> tuple[float, Lasting]:
-    level = node.number("level", -1e-300, 1.0 + 1e-15)
-    next_id = node.integer("next_id", 0, _MOST)
-    clusters = node.array("clusters", np.int64, None)
-    groups = node.array("groups", np.int64, len(clusters))
-    if np.any(groups < 0) or np.any(groups >= next_id) or np.any(clusters < 0):
-        raise node.fail("groups", "about unknown ids")
-    return level, Lasting(dict(zip(clusters.tolist(), groups.tolist(), strict=True)), next_id)
+def entries(grouping: Grouping, *, with_rows: bool) -> dict[str, Any]:
+    """Return what is saved of groups; rows only where the model forms groups by itself."""
+    seams, pending = grouping.known
+    return {
+        "seams": seams,
+        "pending": pending if with_rows else (),
+        "joined": grouping.merges,
+        "levels": grouping.lasting,
+    }
 
 
-def _ints(values: list[int]) -> NDArray[np.int64]:
-    return np.array(values, dtype=np.int64)
+def grouping(saved: Any, sizes: dict[str, int], learner: Learner, rules: Rules) -> Grouping:
+    """Return the groups of a model."""
+    seams = _seams(saved["seams"], sizes, "seams")
+    lines = seams.lines
+    sound = len(lines.pairs) == 0 or lines.direction.shape[1] == sizes["W"]
+    require(sound, f"lines are not those of {sizes['W']} columns")
+    pending = many(_pending)(saved["pending"], sizes, "pending")
+    for X, _ in pending:
+        sound = isinstance(X, np.ndarray) and len(X) > 0 and learner.family.sound(X)
+        require(sound, f"pending rows are not what the family {learner.family.name!r} takes")
+    levels = {
+        number(0.0, 1.0)(level, sizes, "level"): _lasting(groups, sizes, "groups")
+        for level, groups in saved["levels"].items()
+    }
+    out = Grouping(seams, pending, levels)
+    joined = maybe(_joined)(saved["joined"], sizes, "joined")
+    if joined is not None:
+        out.restore(joined, learner, rules)
+    return out

@@ -9,104 +9,66 @@ from typing import Any
 
 import numpy as np
 
-from scstream.checkpoint.errors import CheckpointError
-from scstream.checkpoint.values import Node, Packer
+from scstream.checkpoint.errors import require
 
-_KINDS = {
-    name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+Random = np.random.Generator | np.random.RandomState
+
+# The entries of each bit generator's state: the largest number, or an array's kind and length.
+_PCG = {"state": 2**128 - 1, "inc": 2**128 - 1}
+_STATES: dict[str, dict[str, Any]] = {
+    "PCG64": _PCG,
+    "PCG64DXSM": _PCG,
+    "MT19937": {"key": (np.uint32, 624), "pos": 624},
+    "Philox": {"counter": (np.uint64, 4), "key": (np.uint64, 2)},
+    "SFC64": {"state": (np.uint64, 4)},
 }
-_HALF = 2**32 - 1
+_BESIDE: dict[str, Any] = {
+    "has_uint32": 1, "uinteger": 2**32 - 1, "buffer_pos": 4, "buffer": (np.uint64, 4),
+    "has_gauss": 1,
+}  # fmt: skip
 
 
-def pack_random_state(value: Any, packer: Packer) -> Any:
-    """Return a model's ``random_state``: None, a number, or a generator's state."""
+def state_of(value: Random) -> dict[str, Any]:
+    """Return the state of a generator."""
+    state: dict[str, Any]
     if isinstance(value, np.random.Generator):
-        return {"is": "Generator", **_pack_bits(value.bit_generator.state, packer)}
-    if isinstance(value, np.random.RandomState):
-        state: Any = value.get_state(legacy=False)
-        gauss = {"has_gauss": int(state["has_gauss"]), "gauss": float(state["gauss"])}
-        return {"is": "RandomState", **_pack_bits(state, packer), **gauss}
-    return None if value is None else int(value)
+        state = {**value.bit_generator.state}
+    else:
+        state = {**value.get_state(legacy=False)}  # with a normal number drawn in advance
+    if state["bit_generator"] not in _STATES:
+        raise ValueError(
+            f"random_state cannot be saved: its bit generator {state['bit_generator']} is not one "
+            f"of NumPy's, {', '.join(_STATES)}."
+        )
+    return state
 
 
-def unpack_random_state(node: Node, name: str) -> Any:
-    """Return what `pack_random_state` described."""
-    value = node.get(name)
-    if value is None or type(value) is int:
-        return value
-    inner = node.node(name)
-    if inner.get("is") == "Generator":
-        return unpack_generator(inner)
-    if inner.get("is") != "RandomState":
-        raise node.fail(name, "of an unknown kind")
-    bits, state = _unpack_bits(inner)
-    state["has_gauss"] = inner.integer("has_gauss", 0, 1)
-    state["gauss"] = inner.number("gauss")
+def random_from(state: dict[str, Any]) -> Random:
+    """Return the generator of a state, which comes from a file."""
+    name, inner = state["bit_generator"], state["state"]
+    require(name in _STATES, "a bit generator is not one of NumPy's")
+    for key, value in inner.items():
+        _check(value, _STATES[name][key])
+    require(inner.get("inc", 1) % 2 == 1, "the increment of a generator is even")
+    require("pos" not in inner or inner["key"].any(), "the state of a generator is all zeros")
+    for key, value in state.items():
+        if key in _BESIDE:
+            _check(value, _BESIDE[key])
+    bits = getattr(np.random, name)(0)
+    if "gauss" not in state:
+        bits.state = state
+        return np.random.Generator(bits)
+    require(type(state["gauss"]) is float, "the state of a generator is not one of numbers")
     out = np.random.RandomState(bits)
     out.set_state(state)
     return out
 
 
-def pack_generator(rng: np.random.Generator, packer: Packer) -> dict[str, Any]:
-    """Return a generator's state."""
-    return _pack_bits(rng.bit_generator.state, packer)
-
-
-def unpack_generator(node: Node, only: str | None = None) -> np.random.Generator:
-    """Return the generator, which must be of the one kind if it is said which."""
-    bits, state = _unpack_bits(node)
-    if only is not None and state["bit_generator"] != only:
-        raise CheckpointError(f"The model's generator in the checkpoint is no {only}.")
-    bits.state = state
-    return np.random.Generator(bits)
-
-
-def _pack_bits(state: Any, packer: Packer) -> dict[str, Any]:
-    name = state["bit_generator"]
-    if name not in _KINDS:
-        raise ValueError(
-            f"random_state cannot be saved: its bit generator {name} is not one of NumPy's, "
-            f"{', '.join(_KINDS)}."
-        )
-    inner = {
-        key: packer.array(v) if isinstance(v, np.ndarray) else int(v)
-        for key, v in state["state"].items()
-    }
-    out = {"bits": name, "state": inner}
-    for key in ("has_uint32", "uinteger", "buffer_pos"):
-        if key in state:
-            out[key] = int(state[key])
-    if "buffer" in state:
-        out["buffer"] = packer.array(state["buffer"])
-    return out
-
-
-def _unpack_bits(node: Node) -> tuple[Any, dict[str, Any]]:
-    """Return a new bit generator, and the state that it is to have."""
-    name = node.get("bits")
-    if not isinstance(name, str) or name not in _KINDS:
-        raise node.fail("bits", "not a bit generator of NumPy")
-    inner = node.node("state")
-    out: dict[str, Any] = {"bit_generator": name}
-    if name == "MT19937":
-        key = inner.array("key", np.uint32, 624)
-        if not key.any():
-            raise node.fail("state", "all zeros")
-        out["state"] = {"key": key, "pos": inner.integer("pos", 0, 624)}
-        return np.random.MT19937(0), out
-    if name == "Philox":
-        counter, key = inner.array("counter", np.uint64, 4), inner.array("key", np.uint64, 2)
-        out["state"] = {"counter": counter, "key": key}
-        out["buffer"] = node.array("buffer", np.uint64, 4)
-        out["buffer_pos"] = node.integer("buffer_pos", 0, 4)
-    elif name == "SFC64":
-        out["state"] = {"state": inner.array("state", np.uint64, 4)}
+def _check(value: Any, limit: Any) -> None:
+    """Raise unless a part of a state is a number up to the limit, or an array of that kind."""
+    if isinstance(limit, int):
+        sound = type(value) is int and 0 <= value <= limit
     else:
-        whole = 2**128 - 1
-        out["state"] = {"state": inner.integer("state", 0, whole)}
-        out["state"]["inc"] = inner.integer("inc", 1, whole)
-        if out["state"]["inc"] % 2 == 0:
-            raise node.fail("state", "not valid: the increment is even")
-    out["has_uint32"] = node.integer("has_uint32", 0, 1)
-    out["uinteger"] = node.integer("uinteger", 0, _HALF)
-    return _KINDS[name](0), out
+        kind, length = limit
+        sound = isinstance(value, np.ndarray) and value.dtype == kind and value.shape == (length,)
+    require(sound, "the state of a generator is not one of numbers")
