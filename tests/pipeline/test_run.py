@@ -130,7 +130,7 @@ def test_mixed_columns(tmp_path):
     result = follow(tmp_path / "rows.csv", options=SourceOptions(100), of=model(family="auto"))
     assert result.model.n_clusters_ == 2
     family = Product({"gaussian": ["x"], "categorical": ["colour"]})
-    options = SourceOptions(100, exclude=["n"], table=True)
+    options = SourceOptions(100, exclude=["n"])
     result = follow(tmp_path / "rows.csv", options=options, of=model(family=family))
     assert "red" in result.model.clusters_[0].columns["colour"]["probabilities"]
     assert needed(result.model.family_, 2) == [False, False]
@@ -198,7 +198,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(rows, tmp_path, batches
 def test_a_clock_that_goes_back_is_an_event_and_a_resume_knows_it(rows, tmp_path):
     lines = [f"{i % 400},{x},{y}" for i, (x, y) in enumerate(data(rows))]
     rows.write_text("t,x,y\n" + "\n".join(lines) + "\n")
-    options = SourceOptions(SIZE, guess=True, time_column="t")
+    options = SourceOptions(SIZE, time_column="t")
     whole, heard = tmp_path / "whole.jsonl", []
     follow(rows, {"events": EventJournal(whole)}, options, model(on_event=heard.append))
     told = [json.loads(line) for line in whole.read_text().splitlines()]

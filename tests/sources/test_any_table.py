@@ -15,7 +15,7 @@ from scstream.sources import MalformedRow, SourceOptions, open_source
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
-GUESS = SourceOptions(40, guess=True)
+GUESS = SourceOptions(40)
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
     {
@@ -140,7 +140,7 @@ def test_what_is_wrong_names_its_file(tmp_path):
     match = r"day2\.csv, line 7: column 'x' holds 'much'"
     with open_source(folder, GUESS) as source, pytest.raises(MalformedRow, match=match):
         list(source)
-    with open_source(folder, SourceOptions(40, guess=True, on_error="reject")) as source:
+    with open_source(folder, SourceOptions(40, on_error="reject")) as source:
         rejects = [reject for batch in source for reject in batch.rejects]
     assert [(one.file, one.line, one.row) for one in rejects] == [("day2.csv", 7, 76)]
     (folder / "day2.csv").write_text("colour,x,when\nred,1,2026-01-01\n")
@@ -157,7 +157,7 @@ def test_an_iterator_that_did_not_begin_again_is_refused_unless_it_is_live():
     with open_source(rows(50), GUESS) as source, pytest.raises(ValueError, match="begin") as error:
         source.seek(place)
     assert [one.option for one in error.value.advice] == ["live"]
-    with open_source(rows(50), SourceOptions(40, guess=True, live=True)) as source:
+    with open_source(rows(50), SourceOptions(40, live=True)) as source:
         source.seek(place)
         assert next(iter(source)).X.values[0][0] == FRAME["x"][50]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scstream.sources.guess.dates import seconds
-from scstream.sources.rows import find_column
+from scstream.sources.options import find_column
 
 
 @pytest.mark.parametrize("column", [2, "2", "-1", "c"])

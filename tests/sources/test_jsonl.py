@@ -17,7 +17,7 @@ def read(path, objects, **options):
     """Return the batches of a file of these objects, and what its columns were taken for."""
     path.write_text("".join(json.dumps(row) + "\n" for row in objects))
     roles = []
-    options = SourceOptions(guess=True, on_columns=roles.extend, **options)
+    options = SourceOptions(on_columns=roles.extend, **options)
     with open_source(path, options) as source:
         batches = list(source)
     return batches, {role.name: (role.kind, role.why) for role in roles}
@@ -91,13 +91,6 @@ def test_a_field_that_comes_later_is_reported_once(path, caplog):
     assert "rows.jsonl, line 1201: field 'extra'" in told[0]
 
 
-def test_without_a_look_the_first_object_has_the_columns_and_others_are_reported(path, caplog):
-    path.write_text('{"x": 1}\n{"x": 2, "y": 3}\n')
-    with open_source(path) as source:
-        assert [batch.X.tolist() for batch in source] == [[[1.0], [2.0]]]
-    assert ["line 2: field 'y'" in record.getMessage() for record in caplog.records] == [True]
-
-
 def test_a_field_that_comes_later_is_not_reported_where_columns_were_chosen(path, caplog):
     read(path, [*PLAIN * 4, *(row | {"extra": 1} for row in PLAIN)], columns=["x"])
     assert not caplog.records
@@ -146,7 +139,7 @@ def test_the_range_of_numbers_is_that_of_those_that_are_there(path):
 def test_what_is_no_table_is_called_by_its_name(tmp_path, name, text, match):
     (tmp_path / name).write_text(text)
     with (
-        open_source(tmp_path / name, SourceOptions(guess=True)) as source,
+        open_source(tmp_path / name, SourceOptions()) as source,
         pytest.raises(ValueError, match=match),
     ):
         list(source)
@@ -154,5 +147,5 @@ def test_what_is_no_table_is_called_by_its_name(tmp_path, name, text, match):
 
 def test_a_brace_in_csv_is_no_json(tmp_path):
     (tmp_path / "rows.csv").write_text("{x,y}\n" + "".join(f"{x},{-x}\n" for x in X))
-    with open_source(tmp_path / "rows.csv", SourceOptions(guess=True)) as source:
+    with open_source(tmp_path / "rows.csv", SourceOptions()) as source:
         assert len(next(iter(source)).X.values[0]) == N

@@ -13,7 +13,7 @@ def test_a_nasty_table_is_read_with_no_options(name, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes(text.encode(encoding))
     roles = []
-    with open_source(path, SourceOptions(guess=True, on_columns=roles.extend)) as source:
+    with open_source(path, SourceOptions(on_columns=roles.extend)) as source:
         batches = list(source)
     assert [role.name for role in roles if role.kind == "time"] == ([clock] if clock else [])
     assert sum(batch.n for batch in batches) == N

@@ -26,7 +26,9 @@ class Followed:
     """A followed file, read batch by batch; a look at its end takes no time."""
 
     def __init__(self, path, place=None, size=5, **options):
-        self.source = open_source(path, SourceOptions(size, follow=True, **options))
+        self.source = open_source(
+            path, SourceOptions(size, keep=True, time_column="none", follow=True, **options)
+        )
         self.source.keep_marks()
         if place is not None:
             self.source.seek(place)
@@ -250,7 +252,7 @@ def test_json_lines_are_rotated_too(tmp_path, follow):
 
 
 def place_after(path, batches, **options):
-    with open_source(path, SourceOptions(5, **options)) as source:
+    with open_source(path, SourceOptions(5, keep=True, **options)) as source:
         source.keep_marks()
         for _, batch in zip(range(batches), source, strict=False):
             place = source.mark(batch.place)
@@ -258,7 +260,7 @@ def place_after(path, batches, **options):
 
 
 def resumed(path, place):
-    with open_source(path, SourceOptions(5)) as source:
+    with open_source(path, SourceOptions(5, keep=True)) as source:
         source.seek(place)
         return sum(batch.n for batch in source)
 
@@ -306,7 +308,7 @@ def test_standard_input_that_comes_again_otherwise(monkeypatch, tmp_path):
         (tmp_path / "in").write_text(text)
         with open(tmp_path / "in") as stream, monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", stream)
-            source = open_source("-", SourceOptions(5))
+            source = open_source("-", SourceOptions(5, keep=True))
             source.keep_marks()
             if place is not None:
                 source.seek(place)

@@ -32,7 +32,7 @@ def test_parquet_is_read_in_batches_and_from_any_place(tmp_path):
         }
     )
     parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=130)
-    options = SourceOptions(time_column="when", period=100)
+    options = SourceOptions(time_column="when", period=100, keep=True)
     with open_source(tmp_path / "rows.parquet", options) as source:
         whole = list(source)
     assert [b.n for b in whole] == [100] * 10

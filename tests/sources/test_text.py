@@ -24,8 +24,13 @@ def write(tmp_path, text, name="rows.csv"):
     return path
 
 
-def read(path, **options):
-    with open_source(path, SourceOptions(**options)) as source:
+def options_of(size=1000, **more):
+    """Return options with which each column is taken as it is."""
+    return SourceOptions(size, **{"keep": True, "time_column": "none"} | more)
+
+
+def read(path, size=1000, **options):
+    with open_source(path, options_of(size, **options)) as source:
         return list(source)
 
 
@@ -33,6 +38,10 @@ def rows(path, **options):
     """Return all rows as one matrix."""
     batches = read(path, **options)
     return np.concatenate([batch.X for batch in batches])
+
+
+def lists(batch):
+    return np.asarray(batch.X).tolist()
 
 
 def numbers(texts, point=46):
@@ -81,12 +90,12 @@ def test_forms_of_numbers(tmp_path, text):
 
 @pytest.mark.parametrize(
     "text",
-    ["1_000", "0x10", "1,5", "one", "1e", "1 2", "--1", ".", "+", "1e1e1", "infinity", "1e999"],
+    ["1_000", "0x10", "1;5", "one", "1 2", "--1", "+", "1e1e1", "infinity", "1e999"],
 )
 def test_what_is_no_number_is_refused(tmp_path, text):
-    path = write(tmp_path, f'x;y\n1;2\n3;"{text}"\n')
+    path = write(tmp_path, "x;y\n" + "1;2.5\n" * 30 + f'3;"{text}"\n')
     with pytest.raises(
-        MalformedRow, match=r"rows\.csv, line 3: column 'y' holds .*(not a|not fin)"
+        MalformedRow, match=r"rows\.csv, line 32: column 'y' holds .*(not a|not fin)"
     ):
         read(path, separator=";")
 
@@ -134,7 +143,7 @@ def test_random_tables_come_out_as_the_csv_module_reads_them(tmp_path):
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows([["a", "b", "c"], *table])
     path = write(tmp_path, text.getvalue())
-    batch = read(path, batch_size=1000, text=["a", "b", "c"])[0]
+    batch = read(path, size=1000, text=["a", "b", "c"])[0]
     assert [list(row) for row in zip(*batch.X.values, strict=True)] == table
 
 
@@ -153,18 +162,18 @@ def test_random_tables_come_out_as_the_csv_module_reads_them(tmp_path):
 def test_a_malformed_row_stops_the_run_behind_the_batches_before_it(tmp_path, line, reason):
     path = write(tmp_path, "x,y\n" + "1,2\n" * 25 + line + "\n" + "3,4\n" * 10)
     seen = []
-    with pytest.raises(MalformedRow) as error, open_source(path, SourceOptions(10)) as source:
+    with pytest.raises(MalformedRow) as error, open_source(path, options_of(10)) as source:
         seen.extend(batch.n for batch in source)
     assert seen == [10, 10]
     assert str(error.value) == f"rows.csv, line 27: {reason}."
-    assert [one.option for one in error.value.advice] == ["on_error"]  # its door says how
+    assert error.value.advice[-1].option == "on_error"  # its door says how
 
 
 def test_rejected_rows_are_told_with_the_batch_they_precede(tmp_path):
     lines = [f"{i},{i}" for i in range(25)]
     lines[3], lines[12], lines[24] = "one,2", "1", "end,2"
     path = write(tmp_path, "x,y\n" + "\n".join(lines) + "\n")
-    batches = read(path, batch_size=10, on_error="reject")
+    batches = read(path, size=10, on_error="reject")
     assert [batch.n for batch in batches] == [10, 10, 2]
     told = [[(r.line, r.row, r.text) for r in batch.rejects] for batch in batches]
     assert told == [[(5, 4, "one,2")], [(14, 13, "1")], [(26, 25, "end,2")]]
@@ -173,7 +182,7 @@ def test_rejected_rows_are_told_with_the_batch_they_precede(tmp_path):
 
 
 def test_rows_that_are_all_rejected_are_told(tmp_path):
-    batch = read(write(tmp_path, "x,y\n1\n2\n"), on_error="reject")[0]
+    batch = read(write(tmp_path, "x,y\n1,\n2,\n"), on_error="reject", complete=True)[0]
     assert batch.n == 0
     assert len(batch.rejects) == 2
 
@@ -190,28 +199,18 @@ def test_a_quote_that_is_not_closed_costs_one_line(tmp_path):
 
 
 def test_text_that_is_not_utf8_is_refused(tmp_path):
-    path = write(tmp_path, b"x,y\n1,a\n2,\xff\n")
-    with pytest.raises(MalformedRow, match=r"line 3: b'\\xff' is not UTF-8"):
+    path = write(tmp_path, "x,y\n".encode() + "1,\u00e9\n".encode() * 30 + b"2,\xff\n")
+    with pytest.raises(MalformedRow, match=r"line 32: b'\\xff' is not UTF-8"):
         read(path)
 
 
 # -- columns ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("first", "header"), [("a,b", True), ("a,1", False), ("a,a", False), ("a,", False)]
-)
-def test_the_header_is_told_from_data(tmp_path, first, header):
-    path = write(tmp_path, f"{first}\nb,2\n")
-    batches = read(path, text=["0", "1"])
-    assert sum(batch.n for batch in batches) == 2 - header
-    assert list(batches[0].X.labels) == (["a", "b"] if header else ["0", "1"])
-
-
 def test_the_header_can_be_forced(tmp_path):
     path = write(tmp_path, "1,2\n3,4\n")
     assert rows(path, header=True).tolist() == [[3, 4]]
-    assert rows(path).tolist() == [[1, 2], [3, 4]]
+    assert rows(path, header=False).tolist() == [[1, 2], [3, 4]]
     words = write(tmp_path, "a,b\nc,d\n", "words.csv")
     assert read(words, header=False)[0].n == 2
 
@@ -225,19 +224,6 @@ def test_columns_are_chosen_by_name_and_number(tmp_path):
         read(path, columns=["e"])
     with pytest.raises(ValueError, match="named twice"):
         read(path, columns=["a", "0"])
-    with pytest.raises(ValueError, match="same name: 'a'"):
-        read(write(tmp_path, "a,a\n1,2\n"), header=True)
-
-
-def test_the_first_value_says_what_a_column_holds(tmp_path):
-    path = write(tmp_path, "n,w\n,\n1,red\n2,3\n")
-    batch = read(path)[0]
-    assert batch.X.values[1].tolist() == [None, "red", "3"]
-    np.testing.assert_array_equal(batch.X.values[0], [np.nan, 1, 2])
-    with pytest.raises(MalformedRow, match="line 4: column 'w' holds 'red'"):
-        read(write(tmp_path, "n,w\n1,2\n3,4\n5,red\n"))
-    with pytest.raises(MalformedRow, match="line 2: column 'w' holds 'red'"):
-        read(write(tmp_path, "n,w\n1,red\n3,4\n"), numeric=True)
 
 
 def test_missing_values(tmp_path):
@@ -245,7 +231,7 @@ def test_missing_values(tmp_path):
     found = rows(path, missing=["-"])
     np.testing.assert_array_equal(np.isnan(found).any(axis=1), True)
     for options in ({"complete": True},):
-        with pytest.raises(MalformedRow, match="line 2: column 'y' is missing, and the family"):
+        with pytest.raises(MalformedRow, match="column 'y' is missing, and the family"):
             read(path, missing=["-"], **options)
     batches = read(path, missing=["-"], complete=True, on_error="reject")
     assert [r.line for r in batches[0].rejects] == [2, 3, 4, 5, 6, 7]
@@ -273,7 +259,7 @@ def test_a_number_may_stand_for_missing_ones_in_any_source(tmp_path, name):
 
 def test_a_decimal_comma_and_words_of_other_sources_are_missing_too(tmp_path):
     path = write(tmp_path, "x;y\n1,5;-9,5\n2,5;3,5\n")
-    for options in ({"separator": ";", "decimal": ","}, {"guess": True}):
+    for options in ({"separator": ";", "decimal": ","}, {}):
         found = rows(path, missing=["-9,5"], **options)
         np.testing.assert_array_equal(found, [[1.5, np.nan], [2.5, 3.5]])
     (tmp_path / "b.jsonl").write_text('{"x": 1, "w": "red"}\n{"x": 2, "w": "Lost"}\n')
@@ -314,7 +300,7 @@ def test_options_of_other_formats_are_refused(tmp_path, name, option):
 
 def test_what_is_required_may_change_between_batches(tmp_path):
     path = write(tmp_path, "x,y\n" + "1,2\n,3\n" * 10)
-    with open_source(path, SourceOptions(4, on_error="reject")) as source:
+    with open_source(path, options_of(4, on_error="reject")) as source:
         batches = iter(source)
         assert np.isnan(next(batches).X).any()
         source.require([True, True])
@@ -333,7 +319,7 @@ def test_blocks_do_not_show(tmp_path):
     text = "\n".join(",".join(map(repr, row)) for row in X.tolist())
     path = write(tmp_path, text)
     assert path.stat().st_size > 3 * BLOCK
-    batches = read(path, batch_size=7001, keep_rows=True)
+    batches = read(path, size=7001, keep_rows=True)
     assert [batch.n for batch in batches] == [7001] * 8 + [60000 - 8 * 7001]
     np.testing.assert_array_equal(np.concatenate([batch.X for batch in batches]), X)
     texts = [batch.rows.text(i) for batch in batches for i in range(batch.n)]
@@ -347,7 +333,7 @@ def test_reading_goes_on_behind_any_batch(tmp_path, name):
     else:
         lines = [json.dumps({"x": i, "y": i * i if i % 7 else "oops"}) for i in range(1, 100)]
     path = write(tmp_path, "\n".join(lines) + "\n", name)
-    options = SourceOptions(9, on_error="reject", numeric=True)
+    options = options_of(9, on_error="reject", numeric=True)
     with open_source(path, options) as source:
         whole = list(source)
     for k in range(len(whole)):
@@ -368,7 +354,7 @@ def test_batches_by_time(tmp_path):
     assert [batch.X[:, 0].tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5], [6, 7], [8, 9]]
     assert [batch.time for batch in batches] == [10, 20, 40, 50]
     for k, batch in enumerate(batches):
-        with open_source(path, SourceOptions(time_column="t", period=10)) as source:
+        with open_source(path, options_of(time_column="t", period=10)) as source:
             source.seek(batch.place)
             assert [b.time for b in source] == [10, 20, 40, 50][k + 1 :]
 
@@ -377,13 +363,13 @@ def test_times_of_batches_by_rows_and_dates(tmp_path):
     text = "when,x\n2026-01-01T00:00:00Z,1\n2026-01-01 00:00:30,2\n2026-01-01T01:01:00+01:00,3\n"
     path = write(tmp_path, text)
     start = 1767225600.0
-    assert [b.time for b in read(path, time_column="when", batch_size=2)] == [
+    assert [b.time for b in read(path, time_column="when", size=2)] == [
         start + 30,
         start + 60,
     ]
     assert [b.n for b in read(path, time_column="when", period=60)] == [2, 1]
     with pytest.raises(
-        MalformedRow, match="line 5: column 'when' holds 'soon', which is not a time"
+        ValueError, match="'when' holds 'soon', which cannot be read as a time"
     ):
         read(write(tmp_path, text + "soon,4\n"), time_column="when")
 
@@ -406,7 +392,7 @@ def test_json_lines(tmp_path):
     [
         ('{"x": 1', "not JSON"),
         ("3", "neither an object nor an array"),
-        ('{"x": "1"}', "column 'x' holds \"1\", which is not a number"),
+        ('{"x": "one"}', "column 'x' holds \"one\", which is not a number"),
         ('{"x": Infinity}', "column 'x' holds Infinity, which is not finite"),
         ('{"x": [1]}', r"column 'x' holds \[1\], which is not a number"),
         ('{"x": 1' + "0" * 400 + "}", "which is not finite"),
@@ -415,15 +401,15 @@ def test_json_lines(tmp_path):
     ],
 )
 def test_malformed_json_lines(tmp_path, line, reason):
-    path = write(tmp_path, '{"x": 1}\n{"x": 2}\n' + line + '\n{"x": 3}\n', "rows.jsonl")
-    with pytest.raises(MalformedRow, match=f"line 3: .*{reason}"):
+    path = write(tmp_path, '{"x": 1}\n' * 1000 + line + '\n{"x": 3}\n', "rows.jsonl")
+    with pytest.raises(MalformedRow, match=f"line 1001: .*{reason}"):
         read(path)
-    assert read(path, on_error="reject")[0].X.tolist() == [[1], [2], [3]]
+    assert lists(read(path, 2000, on_error="reject")[0]) == [[1]] * 1000 + [[3]]
 
 
 def test_json_lines_that_begin_badly(tmp_path):
     path = write(tmp_path, '\noops\n{"x": 1}\n', "rows.jsonl")
-    assert read(path, on_error="reject")[0].X.tolist() == [[1]]
+    assert lists(read(path, on_error="reject")[0]) == [[1]]
     with pytest.raises(MalformedRow, match=r"rows\.jsonl, line 2: not JSON"):
         read(path)
     with pytest.raises(MalformedRow, match=r"rows\.jsonl, line 1: not JSON"):
@@ -447,9 +433,9 @@ def test_a_file_that_grows_is_followed(tmp_path):
     writer = threading.Thread(target=grow)
     writer.start()
     found = []
-    with open_source(path, SourceOptions(2, follow=True)) as source:
+    with open_source(path, options_of(2, follow=True)) as source:
         for batch in source:
-            found.append(batch.X.tolist())
+            found.append(lists(batch))
             if len(found) == 2:
                 break
     writer.join()
@@ -458,21 +444,21 @@ def test_a_file_that_grows_is_followed(tmp_path):
 
 def test_a_batch_is_closed_early_after_a_wait(tmp_path):
     path = write(tmp_path, "x,y\n1,2\n")
-    with open_source(path, SourceOptions(100, follow=True, wait=0.2)) as source:
+    with open_source(path, options_of(100, follow=True, wait=0.2)) as source:
         batches = iter(source)
         first = next(batches)
         with open(path, "a") as file:
             file.write("3,4\n")
-        assert [first.X.tolist(), next(batches).X.tolist()] == [[[1, 2]], [[3, 4]]]
+        assert [lists(first), lists(next(batches))] == [[[1, 2]], [[3, 4]]]
 
 
 def test_a_file_that_was_cut_between_runs_is_an_error(tmp_path):
     path = write(tmp_path, "x,y\n" + "1,2\n" * 10)
-    with open_source(path, SourceOptions(10)) as source:
+    with open_source(path, options_of(10)) as source:
         place = next(iter(source)).place
     os.truncate(path, 8)
     with (
-        open_source(path, SourceOptions(10)) as source,
+        open_source(path, options_of(10)) as source,
         pytest.raises(ValueError, match="has 8 bytes, but 44 were read before"),
     ):
         source.seek(place)
@@ -485,10 +471,10 @@ def through_input(monkeypatch, text, place=None, live=False):
     os.close(out)
     with open(into) as stream, monkeypatch.context() as patch:
         patch.setattr(sys, "stdin", stream)
-        with open_source("-", SourceOptions(2, live=live)) as source:
+        with open_source("-", options_of(2, live=live)) as source:
             if place is not None:
                 source.seek(place)
-            return [(batch.X.tolist(), batch.place) for batch in source]
+            return [(lists(batch), batch.place) for batch in source]
 
 
 def test_standard_input_comes_again_or_goes_on(monkeypatch):
@@ -514,17 +500,19 @@ def test_wrong_use(tmp_path):
     with pytest.raises(ValueError, match="Nothing that is installed opens ftp://"):
         open_source("ftp://server/file")
     for wrong in (
-        {"batch_size": 0}, {"period": 5.0}, {"separator": ",,"}, {"on_error": "skip"},
+        {"batch_size": 0}, {"separator": ",,"}, {"on_error": "skip"},
         {"format": "xls"}, {"time_column": "t", "period": -1.0}, {"wait": 0.0},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"must be|needs"):
             SourceOptions(**wrong)
     with pytest.raises(ValueError, match="both separated"):
-        open_source(write(tmp_path, "1;2\n"), SourceOptions(decimal=","))
+        open_source(write(tmp_path, "1;2\n"), SourceOptions(decimal=",", separator=","))
 
 
 def test_files_without_rows(tmp_path):
-    assert read(write(tmp_path, "")) == []
-    assert read(write(tmp_path, "\n\n")) == []
-    assert read(write(tmp_path, "x,y\n")) == []
-    assert read(write(tmp_path, "", "none.jsonl")) == []
+    for name, text, said in (
+        ("a.csv", "", "empty"), ("b.csv", "\n\n", "empty"), ("c.csv", "x,y\n", "no rows"),
+        ("a.jsonl", "", "empty"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=said):
+            read(write(tmp_path, text, name))

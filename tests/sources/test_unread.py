@@ -19,7 +19,7 @@ def rows(*numbers):
 def test_of_a_file_the_bytes_that_are_left(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("x,y\n" + "1,2\n" * 10)
-    with open_source(path, SourceOptions(4, follow=True)) as source:
+    with open_source(path, SourceOptions(4, keep=True, follow=True)) as source:
         batches = iter(source)
         place = next(batches).place
         assert source.unread(place) == Unread(6 * 4, "bytes")
@@ -32,7 +32,7 @@ def test_of_a_file_the_bytes_that_are_left(tmp_path):
 def test_of_a_rotated_file_those_of_the_later_ones_too(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("x,y\n" + "1,2\n" * 10)
-    with open_source(path, SourceOptions(4, follow=True)) as source:
+    with open_source(path, SourceOptions(4, keep=True, follow=True)) as source:
         place = next(iter(source)).place
         for k in range(1, 3):  # twice: log.csv.1 is the one between
             if k == 2:
@@ -44,7 +44,7 @@ def test_of_a_rotated_file_those_of_the_later_ones_too(tmp_path):
 
 def test_of_a_table_the_rows(tmp_path):
     np.save(tmp_path / "rows.npy", np.zeros((10, 2)))
-    with open_source(tmp_path / "rows.npy", SourceOptions(4)) as source:
+    with open_source(tmp_path / "rows.npy", SourceOptions(4, keep=True)) as source:
         left = [source.unread(batch.place) for batch in source]
     assert left == [Unread(6, "rows"), Unread(2, "rows"), Unread(0, "rows")]
 
@@ -54,7 +54,7 @@ def test_of_compressed_text_nobody_knows(tmp_path):
 
     with gzip.open(tmp_path / "rows.csv.gz", "wt") as file:
         file.write("x,y\n" + "1,2\n" * 10)
-    with open_source(tmp_path / "rows.csv.gz", SourceOptions(4)) as source:
+    with open_source(tmp_path / "rows.csv.gz", SourceOptions(4, keep=True)) as source:
         assert source.unread(next(iter(source)).place) is None
 
 

@@ -56,7 +56,9 @@ def main(args: argparse.Namespace) -> int:
     """Run the command."""
     written = {f"--{name}": getattr(args, name) for name in ("output", "rejects", "model")}
     check_apart(reads_of(args), written)
-    options = source_options(args, batch_size=sys.maxsize, keep_rows=args.append, clock=False)
+    options = source_options(
+        args, batch_size=sys.maxsize, keep_rows=args.append, time_column="none"
+    )
     model = make_model(args)
     start = perf_counter()
     with whole_outputs(args) as outputs:

@@ -104,7 +104,12 @@ def _columns(args: argparse.Namespace, model: ScStream) -> dict[str, Any]:
     from scstream.families.columns import quoted
 
     names = getattr(model, "feature_names_in_", None)
-    out = {"clock": False, "keep": True, "on_columns": None, "numeric": not model.family_.text}
+    out = {
+        "time_column": "none",
+        "keep": True,
+        "on_columns": None,
+        "numeric": not model.family_.text,
+    }
     if names is None:
         return out
     if missed := sorted(set(names) & set(args.exclude)):

@@ -141,15 +141,14 @@ def _when(model: ScStream, time: float) -> str:
 def columns_of_run(kept: Kept) -> dict[Any, str]:
     """Return the names of the columns, else their numbers, by what the model calls them."""
     model = kept.model
-    from scstream.sources.places import check_columns
+    from scstream.sources.schema import Schema
 
     run, keys = _run_of(kept), model._columns()
     if run is not None and not hasattr(model, "feature_names_in_"):
         with contextlib.suppress(ValueError):  # a source that names no columns
-            check_columns(run.source)
-            used = run.source["used"]
-            if len(used) == model.n_features_in_:
-                return {key: run.source["names"][j] for key, j in zip(keys, used, strict=True)}
+            labels = Schema.of_place(run.source).labels
+            if len(labels) == model.n_features_in_:
+                return dict(zip(keys, labels, strict=True))
     return {key: str(key) for key in keys}
 
 

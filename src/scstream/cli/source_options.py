@@ -174,7 +174,6 @@ def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
         "time_column": getattr(args, "time_column", None),
         "period": getattr(args, "period", None),
         "on_columns": None if getattr(args, "quiet", False) else tell_columns,
-        "guess": True,
         "access": access_of(args, "source"),
         **{name: getattr(args, name) for name in _AS_GIVEN},
     }

@@ -150,7 +150,7 @@ def run(
     }
     with contextlib.ExitStack() as stack:
         if not isinstance(source, Source):
-            options = options or SourceOptions(guess=True, **for_family(model.family))
+            options = options or SourceOptions(**for_family(model.family))
             rows = any(getattr(output, "append", False) for output in written.values())
             options = replace(options, keep_rows=options.keep_rows or rows)
             source = stack.enter_context(open_source(source, options))

@@ -154,12 +154,14 @@ def _open_files(files: Listing, options: SourceOptions) -> Source:
                 f"{first} has the format {kind}; the option {name} is for {', '.join(formats)} "
                 "only."
             )
+    if kind in ("npy", "parquet", "arrow") and files.paths == ["-"]:
+        raise ValueError("Standard input is read as CSV, TSV or JSON lines only.")
     if kind == "npy":
-        from scstream.sources.table import NpySource
+        from scstream.sources.frames import open_npy
 
         if len(kinds) > 1 or files.system is not None:
             raise ValueError("A NumPy array is read alone, from this machine.")
-        return NpySource(first, options)
+        return open_npy(first, options)
     if kind in ("parquet", "arrow"):
         from scstream.sources.arrow import open_arrow
 

@@ -96,8 +96,6 @@ class _StreamFile:
 
 def open_arrow(files: Listing, kind: str, options: SourceOptions) -> TableSource:
     """Return the source of Parquet or Arrow files; the latter have one of two formats."""
-    if files.paths == ["-"]:
-        raise ValueError("Standard input is read as CSV, TSV or JSON lines only.")
     if kind == "arrow":
         with files.open(files.paths[0]) as raw:
             streams = raw.read(4) == b"\xff" * 4

@@ -15,6 +15,7 @@ from scstream.sources.batch_times import BatchTimes
 from scstream.sources.missing import Missing
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import Records, join
+from scstream.sources.schema import Schema
 from scstream.support.advice import advice_of, advised
 from scstream.support.messages import warn
 
@@ -89,54 +90,15 @@ class Chunk:
         )
 
 
-@dataclass(frozen=True)
-class Layout:
-    """What a source's columns are.
-
-    Attributes
-    ----------
-    name : str
-        What the source is called in messages.
-    names : sequence of str
-        All columns of the source.
-    used : sequence of int
-        Those that are learned from.
-    unit : str
-        What rows are counted by: "line" or "row".
-    dates : bool
-        Whether the times are dates.
-    named : bool
-        Whether the columns have names of their own.
-    clock : str
-        The column of the times.
-    """
-
-    name: str
-    names: Sequence[str]
-    used: Sequence[int]
-    unit: str = "line"
-    dates: bool = False
-    named: bool = True
-    clock: str = ""
-
-    @property
-    def labels(self) -> list[str]:
-        """The names of the columns that are learned from."""
-        return [self.names[j] for j in self.used]
-
-    @property
-    def keys(self) -> list[Any]:
-        """What a model knows the columns by: their names, or numbers if they have none."""
-        if self.named or len(self.used) < len(self.names):
-            return list(self.labels)
-        return list(self.used)
-
-
 class Cutter:
     """Cuts chunks into batches, by rows or by time, and sorts out rows that cannot be taken."""
 
-    def __init__(self, layout: Layout, options: SourceOptions, place: Place) -> None:
-        self.layout = layout
+    def __init__(
+        self, name: str, unit: str, schema: Schema, options: SourceOptions, place: Place
+    ) -> None:
+        self.name = name
+        self.unit = unit
+        self.schema = schema
         self.options = options
         self.place = place
         self._missing = Missing(options.missing, options.decimal)
@@ -144,12 +106,14 @@ class Cutter:
         self._rejects: list[Reject] = []
         self._error: MalformedRow | None = None
         self._complete: Sequence[bool] | None = None
-        self._times = BatchTimes(layout, options.period, options.batch_size, place)
+        self._times = BatchTimes(
+            f"{name}, {unit}", schema, options.period, options.batch_size, place
+        )
         self._quiet = 0  # chunks that are known to lie in the batch that is being filled
         self._final = False  # whether no row comes after those that wait
         self._size = 0
         self._last = ""  # the file in which the last batch ends
-        self._warned = not options.guess  # of rows without a value
+        self._warned = False  # of rows without a value
 
     def require(self, complete: Sequence[bool]) -> None:
         """Refuse from now on rows that lack a value in these columns."""
@@ -186,7 +150,7 @@ class Cutter:
         if empty:
             self._warned = True
             warn(
-                f"{self._name(chunk)}, {self.layout.unit} {chunk.line[empty[0]]}: the row has no "
+                f"{self._name(chunk)}, {self.unit} {chunk.line[empty[0]]}: the row has no "
                 "value in any column that is learned from. Such rows get the label of the largest "
                 "cluster, and count with it."
             )
@@ -197,7 +161,7 @@ class Cutter:
             value = values[j][i] if isinstance(values, list) else values[i, j]
             if needed and absent(np.array([value])).any():
                 return (
-                    f"column {self.layout.labels[j]!r} is missing, and the family needs every "
+                    f"column {self.schema.labels[j]!r} is missing, and the family needs every "
                     "value (others, such as 'diagonal', take a value as not observed)"
                 )
         raise AssertionError("a row was refused although it is complete")
@@ -225,12 +189,12 @@ class Cutter:
         return chunk.take(keep)
 
     def _name(self, chunk: Chunk) -> str:
-        return chunk.name or self.layout.name
+        return chunk.name or self.name
 
     def _refusal(self, chunk: Chunk, bad: dict[int, str]) -> str:
-        """Return what is wrong: with the first row, or with several if the user asked little."""
-        name, unit, first = self._name(chunk), self.layout.unit, min(bad)
-        if not self.options.guess or len(bad) == 1:
+        """Return what is wrong, with the first row or with several."""
+        name, unit, first = self._name(chunk), self.unit, min(bad)
+        if len(bad) == 1:
             return f"{name}, {unit} {chunk.line[first]}: {bad[first]}."
         reasons: dict[str, list[str]] = {}
         for i in sorted(bad):
@@ -305,7 +269,7 @@ class Cutter:
         place |= self._times.kept()
         self.place = place
         if chunk is None:
-            return Batch(np.empty((0, len(self.layout.used))), place, rejects=rejects)
+            return Batch(np.empty((0, len(self.schema.used))), place, rejects=rejects)
         lines = chunk.line
         return Batch(
             self._rows(chunk.values, n),
@@ -314,20 +278,17 @@ class Cutter:
             chunk.records if self.options.keep_rows else None,
             chunk.row,
             rejects,
-            f"{self._name(chunk)}, {self.layout.unit}s {lines[0]} to {lines[-1]}"
+            f"{self._name(chunk)}, {self.unit}s {lines[0]} to {lines[-1]}"
             if chunk.name == self._last
             else f"{chunk.name}, line {lines[0]}, to {self._last}, line {lines[-1]}",
             self._times.change(),
         )
 
-    def _rows(self, values: Floats | list[NDArray[Any]], n: int) -> Floats | Table:
-        """Return rows as numbers, or as a table where columns have kinds or names."""
-        options, matrix = self.options, None if isinstance(values, list) else values
-        if matrix is not None and not (options.table or options.guess):
-            return matrix
-        keys = self.layout.keys if options.guess else self.layout.labels
+    def _rows(self, values: Floats | list[NDArray[Any]], n: int) -> Table:
+        """Return rows as a table."""
+        matrix = None if isinstance(values, list) else values
         columns = values if isinstance(values, list) else list(values.T)
-        return Table(columns, keys, n, matrix, settled=options.guess)
+        return Table(columns, self.schema.keys, n, matrix, settled=True)
 
     def _take(self, n: int) -> Chunk | None:
         parts, self._size = [], self._size - n

@@ -9,11 +9,11 @@ import numpy as np
 
 from scstream.kernels import text_scan
 from scstream.sources.chunks import Floats, Ints
-from scstream.sources.guess.amounts import amount, is_number
+from scstream.sources.guess.amounts import amount
 from scstream.sources.guess.looks import column_key
 from scstream.sources.guess.values import TRUTH, is_truth
 from scstream.sources.rows import shown
-from scstream.sources.text import Schema
+from scstream.sources.schema import Schema
 from scstream.support.advice import Advice, reason
 
 RETURN = (
@@ -34,8 +34,6 @@ class NumberFields:
         The decimal point.
     missing : collection of str
         Words for missing values, in small letters.
-    guess : bool
-        Whether numbers may have groups and units, and errors carry advice.
     learned : bool
         Whether a model has learned what the columns hold, so that no option can change it.
     """
@@ -46,13 +44,11 @@ class NumberFields:
         decimal: str,
         missing: Collection[str],
         *,
-        guess: bool,
         learned: bool = False,
     ) -> None:
         self._schema = schema
         self._decimal = decimal
         self._missing = missing
-        self._guess = guess
         self._learned = learned
         pairs = zip(schema.used, schema.kinds, strict=True)
         numeric = [(u, kind == "truth") for u, kind in pairs if kind != "text"]
@@ -85,8 +81,6 @@ class NumberFields:
 
     def _number(self, field: str) -> tuple[float, str]:
         """Return the number in a field and its unit; NaN if there is none."""
-        if not is_number(field, self._decimal, grouped=self._guess):
-            return _NONE
         return amount(field, self._decimal) or _NONE
 
     def _wrong(self, j: int, field: str, value: float, unit: str) -> str:
@@ -114,7 +108,7 @@ class NumberFields:
         said = ", which is not a number"
         if word == name:
             said += " but the column's name, as where files were joined"
-        if not self._guess or len(field) > 40 or not field.isprintable():
+        if len(field) > 40 or not field.isprintable():
             return said, []
         advice = [Advice("missing", word, "if it stands for a missing value")]
         if word.isalpha() and word != name and not self._learned:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,18 +55,14 @@ class FramesSource(TableSource):
         """Take the first lot, which says what the columns are."""
         self._stream, self._read = self._lots_of(self._data), 0
         self._held.clear()
-        least, first = min(self.options.batch_size, _LOOK), [*self._next_lots(1)]
+        least, first = min(self.options.batch_size, _LOOK), [*islice(self._stream, 1)]
         while first and sum(len(lot[0]) for lot in first) < least:
-            more = [*self._next_lots(1)]
+            more = [*islice(self._stream, 1)]
             if not more:
                 break
             first += more
         if first:
             self._hold([np.concatenate(column) for column in zip(*first, strict=True)])
-
-    def _next_lots(self, n: int) -> Iterator[Lot]:
-        for _, lot in zip(range(n), self._stream, strict=False):
-            yield lot
 
     def _hold(self, lot: Lot) -> tuple[int, Lot]:
         while self._held and self._held[0][0] + len(self._held[0][1][0]) <= self._needed:
@@ -140,15 +138,15 @@ class FramesSource(TableSource):
         """Give the rows of a table or of several, a lot at a time."""
         for table in _tables(data):
             columns = table if isinstance(table, Columns) else columns_of(table)
+            ordered = self._in_order(columns)
             for start in range(0, columns.n, CHUNK_ROWS):
-                yield [v[start : start + CHUNK_ROWS] for v in self._in_order(columns)]
+                yield [np.array(v[start : start + CHUNK_ROWS]) for v in ordered]
 
     def _in_order(self, columns: Columns) -> Sequence[NDArray[Any]]:
         """Return the columns in the order of the first table."""
         names, named = list(map(str, columns.labels)), columns.names is not None
         if not self._names:
             self._names, self._named = names, named
-            self.options = replace(self.options, table=self.options.table or named)
         if names != self._names:
             columns = replace(columns, labels=names).ordered(self._names)
         return [_plain_dates(column) for column in columns.values]
@@ -228,3 +226,19 @@ def _plain_dates(column: NDArray[Any]) -> NDArray[Any]:
     seconds = [value.timestamp() for value in column[there]]
     out[there] = (np.array(seconds) * 1e6).astype("datetime64[us]")
     return out
+
+
+def open_npy(spec: str, options: SourceOptions) -> FramesSource:
+    """Return the source of a NumPy array of rows, mapped into memory."""
+    name = Path(spec).name
+    try:
+        with np.errstate(all="ignore"):  # a length that overflows is refused
+            array = np.load(spec, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OverflowError) as error:
+        raise ValueError(f"{name} is not a NumPy array of plain numbers: {error}") from None
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{name} must hold rows of numbers; it holds {array.dtype} of shape {array.shape}."
+        )
+    return FramesSource(array, options, name)

@@ -11,26 +11,27 @@ from numpy.typing import NDArray
 from scstream.sources.base import MalformedRow
 from scstream.sources.chunks import Chunk, Floats, Ints
 from scstream.sources.guess.amounts import is_number
-from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.head import refuse_other
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import ALSO_MISSING, MISSING, MOSTLY, in_seconds
+from scstream.sources.guess.values import ALSO_MISSING, MISSING, MOSTLY
 from scstream.sources.listing import Listing
 from scstream.sources.nested import flat, flat_names
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import TextRecords
-from scstream.sources.rows import as_word, words_of
-from scstream.sources.text import Start, TextSource, assemble
+from scstream.sources.rows import as_word, assemble
+from scstream.sources.text import Start, TextSource
 from scstream.support.advice import Advice, advised
 from scstream.support.messages import warn
 
-_SAMPLE = 1000  # rows in which the first value of each column is looked for
+_SAMPLE = 1000  # rows that are looked at
 _MOST_FIELDS = 10_000  # that a look takes for columns
 _PLAIN = {int, float}
 
 
 class JsonSource(TextSource):
     """Reads JSON lines."""
+
+    heads = 0
 
     def __init__(self, files: Listing, options: SourceOptions) -> None:
         super().__init__(files, options)
@@ -41,10 +42,9 @@ class JsonSource(TextSource):
     def _begin(self, text: bytes, final: bool) -> int | None:
         """Find out from the first rows what the columns are and what each one holds."""
         rows, error = [], None
-        if self.options.guess:
-            if not self._enough(text, final):
-                return None
-            refuse_other(text, self.name)
+        if not self._enough(text, final):
+            return None
+        refuse_other(text, self.name)
         for a, b, _, line in _lines(text, final)[:_SAMPLE].tolist():
             row, wrong = _load(text[a:b])
             if wrong is None:
@@ -55,25 +55,16 @@ class JsonSource(TextSource):
             if final and error is not None:
                 raise error
             return None
-        self._header = isinstance(rows[0], dict)
-        names = _names(rows if self.options.guess else rows[:1])
+        named = isinstance(rows[0], dict)
+        names = _names(rows)
         if len(names) > _MOST_FIELDS and not self._warned:
             what = f"more than {_MOST_FIELDS:,} different fields in its first {len(rows):,} rows"
             raise advised(
                 ValueError(f"{self.name} has {what}. Choose some of them."), Advice("columns")
             )
-        if self.options.guess:
-            values = [[_get(row, name, j) for row in rows] for j, name in enumerate(names)]
-            there = [self._as_numbers([v for v in col if _is_there(v)]) for col in values]
-            self._schema = self._look(Look(names, there, len(rows), len(rows), typed=True))
-            return 0
-        samples: dict[int, Any] = {}
-        for row in rows:
-            for j, name in enumerate(names):
-                value = _get(row, name, j)
-                if j not in samples and value is not None:
-                    samples[j] = value
-        self._schema = self._choose(names, samples, lambda v: not isinstance(v, str))
+        values = [[_get(row, name, j) for row in rows] for j, name in enumerate(names)]
+        there = [self._as_numbers([v for v in col if _is_there(v)]) for col in values]
+        self._look(Look(names, there, len(rows), len(rows), typed=True), named=named)
         return 0
 
     def _as_numbers(self, values: list[Any]) -> list[Any]:
@@ -123,7 +114,9 @@ class JsonSource(TextSource):
             number + (start.lines + 1),
             np.arange(start.rows + 1, start.rows + len(rows) + 1),
             TextRecords("jsonl", schema.names, text, lines[:, :2]),
-            None if schema.time is None else self._times(columns[-1], number, bad),
+            None
+            if schema.time is None
+            else self._times(columns[-1], number + (start.lines + 1), bad),
             bad,
         )
         return chunk, taken, breaks
@@ -159,11 +152,9 @@ class JsonSource(TextSource):
             out = _floats(values)
             if out is not None and np.isfinite(out).all():
                 return out
-        if kind != "text" and self.options.guess:
+        if kind != "text":
             values = [self._quoted(v) if isinstance(v, str) else v for v in values]
         take = _word if kind == "text" else _number
-        if j in words_of(self.options, self.schema.names):  # numbers too, if the user says so
-            values = [as_word(v) if isinstance(v, int | float) else v for v in values]
         column = np.empty(len(rows), dtype=object if kind == "text" else np.float64)
         for i, value in enumerate(values):
             column[i], wrong = take(value)
@@ -172,17 +163,6 @@ class JsonSource(TextSource):
                 shown = shown if len(shown) <= 40 else shown[:40] + "..."
                 bad.setdefault(i, f"column {name!r} holds {shown}, which is {wrong}")
         return column
-
-    def _times(self, column: NDArray[Any], lines: Ints, bad: dict[int, str]) -> Floats:
-        schema = self.schema
-        assert schema.time is not None
-        if schema.time_is_text:
-            time = seconds([date or "" for date in column], schema.dates)
-        else:
-            time, odd = in_seconds(column, schema.dates)
-            self._tell_unit(column, lines, odd)
-        self._refuse_no_time(time, column if schema.time_is_text else None, lines, bad)
-        return time
 
     def _unreadable(self, line: bytes, reason: str) -> Chunk:
         chunk, _, _ = self._parse(line, Start(self._at.offset, self._at.lines, self._at.rows, True))
@@ -255,6 +235,8 @@ def _number(value: Any) -> tuple[float, str | None]:
 
 def _word(value: Any) -> tuple[str | None, str | None]:
     """Return a word, None for what is missing, and what is wrong."""
+    if isinstance(value, int | float):
+        value = as_word(value)
     if value is None or isinstance(value, str):
         return value or None, None
     return None, "not text"

@@ -15,8 +15,8 @@ import numpy as np
 
 from scstream.families.widening import CLOCK, Widening
 from scstream.sources.base import SKIP, Batch, MalformedRow, Place, Reject, Source, Unread
+from scstream.sources.batch_times import Pace
 from scstream.sources.message_rows import Kind, MessageTable, Name
-from scstream.sources.pace import Pace
 from scstream.sources.patience import PATIENCE, Away, BrokerAwayError, BrokerError, Patience
 from scstream.sources.places import check_clock, unsound, whole
 from scstream.support.advice import advised

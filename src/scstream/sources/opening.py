@@ -76,8 +76,6 @@ def _packing(files: Listing, path: str, options: SourceOptions) -> tuple[str | N
     compression = compression_of(first)
     if options.encoding is not None:
         return compression, codecs.lookup(options.encoding).name
-    if not options.guess:
-        return compression, "utf-8"
     raw = None if files.system is None else files.open(path)
     with damaged(path), open_packed(path, compression, raw) as file:
         head = file.read(LOOK)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scstream.sources.access import Access
+from scstream.support.printable import printable_name
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow", "npy")
 
@@ -15,6 +16,10 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow", "npy")
 @dataclass(frozen=True)
 class SourceOptions:
     """How a stream is read.
+
+    What is not given is found out from the first rows: the encoding, the separator, the decimal
+    point, the header, the clock, and columns that cannot be clustered (identifiers, free text,
+    constants), which are left out.
 
     Attributes
     ----------
@@ -26,13 +31,6 @@ class SourceOptions:
         Columns to leave out.
     format : {"csv", "tsv", "jsonl", "parquet", "arrow", "npy"}, optional
         By default what the file's name ends in says, or else its first bytes.
-    guess : bool
-        Whether to find out from the first rows what is not given: the encoding, the
-        separator, the decimal point, the header, the clock, and columns that cannot be clustered
-        (identifiers, free text, constants), which are left out. Columns then come with
-        their names.
-    clock : bool
-        Whether to look for a column of times, if none is given.
     include : sequence of str or int
         Columns to learn from although they look as if they could not be clustered.
     number : sequence of str or int
@@ -40,8 +38,7 @@ class SourceOptions:
     encoding : str, optional
         The encoding of text; by default UTF-8, or what a look at the file says.
     header : bool, optional
-        Whether the first line of CSV and TSV names the columns. By default it does if its fields
-        are all different and none is a number or empty.
+        Whether the first line of CSV and TSV names the columns.
     separator : str, optional
         What stands between fields; a comma in CSV, a tab in TSV.
     decimal : str, optional
@@ -53,13 +50,10 @@ class SourceOptions:
         Columns that hold words even where they look like numbers.
     numeric : bool
         Whether all columns hold numbers: a word in the first row is then no category.
-    table : bool
-        Whether columns come with their names even if all are numbers, for a family
-        that asks for them by name.
     complete : bool
         Whether a row must have a value in every column: the family takes nothing as missing.
     time_column : str or int, optional
-        The column with the times: numbers, or dates in ISO 8601, which become seconds.
+        The column with the times: numbers, or dates, which become seconds; "none" for no clock.
     period : float, optional
         The length of time that a batch covers.
     follow : bool
@@ -94,7 +88,6 @@ class SourceOptions:
     missing: Sequence[str] = ()
     text: Sequence[str | int] = ()
     numeric: bool = False
-    table: bool = False
     complete: bool = False
     time_column: str | int | None = None
     period: float | None = None
@@ -104,8 +97,6 @@ class SourceOptions:
     on_error: str = "stop"
     keep_rows: bool = False
     access: Access | None = None
-    guess: bool = False
-    clock: bool = True
     include: Sequence[str | int] = ()
     number: Sequence[str | int] = ()
     encoding: str | None = None
@@ -127,8 +118,6 @@ class SourceOptions:
                     f"There is no encoding {self.encoding!r}; choose, for example, utf-8, "
                     "latin-1 or utf-16."
                 ) from None
-        if self.period is not None and self.time_column is None and not self.guess:
-            raise ValueError("A period needs a time column: give time_column, too.")
         if self.period is not None and not 0 < self.period < float("inf"):
             raise ValueError(f"period must be positive; got {self.period:g}.")
         if self.wait is not None and not self.wait > 0:
@@ -154,8 +143,15 @@ def for_family(family: Any, columns: Sequence[str | int] | None = None) -> dict[
         }
     named = [column for _, some in family.blocks for column in some]
     by_name = all(isinstance(column, str) for column in named)
-    return {
-        "columns": named if columns is None and by_name else columns,
-        "table": True,
-        "keep": not by_name,
-    }
+    return {"columns": named if columns is None and by_name else columns, "keep": not by_name}
+
+
+def find_column(column: str | int, names: Sequence[str]) -> int:
+    """Return where the column of that name, or else of that number from 0, is."""
+    if isinstance(column, str) and column in names:
+        return list(names).index(column)
+    text = str(column)
+    if text.isascii() and text.isdecimal() and int(text) < len(names):
+        return int(text)
+    shown = ", ".join(map(printable_name, names[:20])) + (", ..." if len(names) > 20 else "")
+    raise ValueError(f"There is no column {text!r}; there are {len(names)}: {shown}.")

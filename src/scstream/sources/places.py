@@ -7,9 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from scstream.sources.base import Place
-from scstream.sources.guess.dates import is_form
-from scstream.sources.guess.values import EPOCHS
-from scstream.sources.pace import Pace
+from scstream.sources.batch_times import Pace
 
 _MOST = 2**62
 
@@ -52,33 +50,6 @@ def check_clock(place: Place) -> None:
         none = value is None and name in ("last", "step")
         if not none and (type(value) not in (int, float) or not math.isfinite(value)):
             raise unsound("clock", clock)
-
-
-def check_columns(place: Place) -> None:
-    """Raise `ValueError` unless a place says what the columns of a text file are."""
-    names, used, kinds = place.get("names"), place.get("used"), place.get("kinds")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise unsound("names", names)
-    if not isinstance(used, list) or not all(type(j) is int for j in used):
-        raise unsound("used", used)
-    if not used or len(set(used)) < len(used) or not all(0 <= j < len(names) for j in used):
-        raise unsound("used", used)
-    if not isinstance(kinds, list) or len(kinds) != len(used) or {*map(str, kinds)} - _KINDS:
-        raise unsound("kinds", kinds)
-    if place.get("time") is not None:
-        whole(place, "time", 0, len(names) - 1)
-    if type(place.get("header", False)) is not bool:
-        raise unsound("header", place["header"])
-    units = place.get("units", {})
-    if not isinstance(units, dict) or not all(isinstance(unit, str) for unit in units.values()):
-        raise unsound("units", units)
-    dates = place.get("dates")
-    written = isinstance(dates, str) and (dates in ("", *EPOCHS) or is_form(dates))
-    if type(dates) is not bool and not written:
-        raise unsound("dates", dates)
-
-
-_KINDS = {"number", "truth", "text"}
 
 
 def seen_before(place: Place) -> Place | None:

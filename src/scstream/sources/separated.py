@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from scstream.kernels import text_scan
 from scstream.kernels.text_numbers import powers
 from scstream.sources.base import MalformedRow, Place
-from scstream.sources.chunks import Chunk, Floats, Ints
+from scstream.sources.chunks import Chunk, Ints
 from scstream.sources.fields import RETURN, NumberFields, bare_return, scan_roles
 from scstream.sources.guess.amounts import is_number
-from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
 from scstream.sources.guess.head import (
@@ -25,17 +21,18 @@ from scstream.sources.guess.head import (
 )
 from scstream.sources.guess.header import scale
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import ALSO_MISSING, MISSING, in_seconds
+from scstream.sources.guess.values import ALSO_MISSING, MISSING
 from scstream.sources.listing import Listing
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import unsound, whole
 from scstream.sources.records import TextRecords, split
-from scstream.sources.text import Start, TextSource, assemble
+from scstream.sources.rows import assemble
+from scstream.sources.text import Start, TextSource
 from scstream.sources.words import text_columns
 from scstream.support.advice import Advice, advised
 from scstream.support.messages import note
 
-_SAMPLE = 1000  # rows in which the first value of each column is looked for
+_FEW = 10  # records that are looked for at the beginning of a further file
 
 
 class SeparatedSource(TextSource):
@@ -44,12 +41,12 @@ class SeparatedSource(TextSource):
     def __init__(self, files: Listing, options: SourceOptions) -> None:
         self.separator = options.separator or ","
         self.decimal = options.decimal or "."
-        if self.separator == self.decimal and (options.separator or not options.guess):
+        if self.separator == self.decimal and options.separator:
             raise ValueError(f"Fields and decimals are both separated by {self.separator!r}.")
         super().__init__(files, options)
         self._beneath = 0  # lines below the names that are not data
         self._words = {word.lower() for word in options.missing}
-        self._missing = self._words | {*MISSING, *(ALSO_MISSING if options.guess else ())}
+        self._missing = self._words | {*MISSING, *ALSO_MISSING}
 
     # -- what the columns are -------------------------------------------------------------------
 
@@ -66,37 +63,9 @@ class SeparatedSource(TextSource):
     def _kept(self) -> Place:
         signs = {"separator": self.separator, "decimal": self.decimal}
         beneath = {"beneath": self._beneath} if self._beneath else {}
-        return super()._kept() | (signs if self.options.guess else {}) | beneath
+        return super()._kept() | signs | beneath
 
     def _begin(self, text: bytes, final: bool) -> int | None:
-        """Find the header, if there is one, and what each column holds."""
-        if self.options.guess:
-            return self._begin_with_look(text, final)
-        bounds = self._records(text, final)
-        rows = [self._split(text[a:b]) for a, b in bounds[:, :2].tolist()]
-        if not rows or (len(rows) == 1 and not final):
-            return None
-        if bare_return(text[bounds[0, 0] : bounds[0, 1]]):
-            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {RETURN}.")
-        header = self.options.header
-        if header is None:
-            header = self._is_header(rows[0])
-        self._header = header
-        names = rows[0] if header else [str(j) for j in range(len(rows[0]))]
-        if len(set(names)) < len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            raise ValueError(
-                f"{self.name}: columns have the same name: {', '.join(map(repr, twice))}."
-            )
-        samples: dict[int, str] = {}
-        for row in rows[header:]:
-            for j, field in enumerate(row):
-                if j not in samples and field.strip().lower() not in self._missing:
-                    samples[j] = field
-        self._schema = self._choose(names, samples, self._is_number)
-        return int(bounds[0, 2]) if header else 0
-
-    def _begin_with_look(self, text: bytes, final: bool) -> int | None:
         """Find out how the table is written and what its columns are."""
         if not text.strip() or not self._enough(text, final):
             return None
@@ -111,7 +80,6 @@ class SeparatedSource(TextSource):
             return None
         if bare_return(text[bounds[0, 0] : bounds[0, 1]]):
             raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {RETURN}.")
-        self._header = dialect.header
         self._beneath = dialect.beneath
         head = dialect.header + dialect.beneath
         below = rows[head:]
@@ -128,7 +96,7 @@ class SeparatedSource(TextSource):
         if not whole:
             raise advised(ValueError(self._no_row_fits(names, below)), Advice("separator"))
         total = len(bounds) - head
-        self._schema = self._look(Look(names, values, len(whole), total, self.decimal))
+        self._look(Look(names, values, len(whole), total, self.decimal), named=dialect.header)
         return before + (int(bounds[head - 1, 2]) if head else 0)
 
     def _dialect(self, text: bytes) -> tuple[int, Dialect]:
@@ -182,20 +150,20 @@ class SeparatedSource(TextSource):
         if not len(bounds):
             return 0 if final else None
         first = self._split(text[bounds[0, 0] : bounds[0, 1]])
-        if self._header and same_columns(self.schema.names, first):
+        if self.schema.named and same_columns(self.schema.names, first):
             head = 1 + self._beneath
             return (
                 int(bounds[head - 1, 2]) if len(bounds) >= head else (len(text) if final else None)
             )
         in_another_order = sorted(first) == sorted(self.schema.names)
-        if self._header and (self.options.header or in_another_order):
+        if self.schema.named and (self.options.header or in_another_order):
             raise ValueError(
                 f"{self.name} has other columns than the file before: {first!r} where "
                 f"{self.schema.names!r} are expected."
             )
         return 0
 
-    def _records(self, text: bytes, final: bool, cap: int = _SAMPLE) -> Ints:
+    def _records(self, text: bytes, final: bool, cap: int = _FEW) -> Ints:
         """Return where the first records are."""
         found = text_scan.Found.room(cap, 0, 0)
         rows = self._scan(text, final, np.empty(0, np.int64), found)[0]
@@ -214,15 +182,6 @@ class SeparatedSource(TextSource):
     def _split(self, record: bytes) -> list[str]:
         return split(record.decode("utf-8", "replace"), self.separator)
 
-    def _is_header(self, row: list[str]) -> bool:
-        return len(set(row)) == len(row) and not any(
-            self._is_number(field) or field.strip().lower() in self._missing for field in row
-        )
-
-    def _is_number(self, field: str) -> bool:
-        grouped = self.options.guess  # thousands may be set apart
-        return is_number(field, self.decimal, grouped=grouped)
-
     # -- rows -----------------------------------------------------------------------------------
 
     def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
@@ -234,12 +193,14 @@ class SeparatedSource(TextSource):
             return None, taken, lines
         numbers, spans, bounds = found.numbers[:rows], found.spans[:rows], found.bounds[:rows]
         bad = self._count(found.fields[:rows], len(schema.names)) | self._returns(text, bounds)
-        guess, learned = self.options.guess, self.options.kinds is not None
-        fields_of = NumberFields(schema, self.decimal, self._missing, guess=guess, learned=learned)
+        learned = self.options.kinds is not None
+        fields_of = NumberFields(schema, self.decimal, self._missing, learned=learned)
         fields_of.settle(text, numbers, found.odd[:n_odd], bad)
         words = text_columns(text, spans, self._words, bad)
         line = bounds[:, 3] + (start.lines + 1)
-        time = self._times(numbers, words, line, bad)
+        time = None
+        if schema.time is not None:
+            time = self._times(words.pop() if schema.time_is_text else numbers[:, -1], line, bad)
         chunk = Chunk(
             assemble(schema, numbers[:, : schema.n_numbers], words),
             bounds[:, (2, 4)] + np.array([start.offset, start.lines]),
@@ -266,23 +227,6 @@ class SeparatedSource(TextSource):
             else f"{fields[i]} fields where {width} are expected"
             for i in np.flatnonzero(fields != width).tolist()
         }
-
-    def _times(
-        self, numbers: Floats, words: list[NDArray[Any]], lines: Ints, bad: dict[int, str]
-    ) -> Floats | None:
-        """Return the times; a row without one cannot be taken."""
-        schema = self.schema
-        if schema.time is None:
-            return None
-        if schema.time_is_text:
-            dates = words.pop()
-            time = seconds([date or "" for date in dates], schema.dates)
-        else:
-            time, odd = in_seconds(numbers[:, -1], schema.dates)
-            self._tell_unit(numbers[:, -1], lines, odd)
-        held = dates if schema.time_is_text else None
-        self._refuse_no_time(time, held, lines, bad)
-        return time
 
     def _unreadable(self, line: bytes, reason: str) -> Chunk:
         schema = self.schema

@@ -1,4 +1,4 @@
-"""Binary tables: NumPy arrays, read in place, and Parquet files (``scstream[parquet]``)."""
+"""Tables of columns, read by row number: in memory, Parquet, Arrow, NumPy."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import hashlib
 import json
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,17 +13,12 @@ from numpy.typing import NDArray
 
 from scstream.families.columns import absent, kind_of
 from scstream.sources.base import Place, Unread
-from scstream.sources.chunks import Chunk, Floats, Layout
-from scstream.sources.guess.columns import columns_of_look, used_roles
-from scstream.sources.guess.dates import ISO
+from scstream.sources.chunks import Chunk
 from scstream.sources.guess.dialect import spread
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS, in_seconds
 from scstream.sources.options import SourceOptions
-from scstream.sources.places import check_counts, unsound
 from scstream.sources.records import ColumnRecords
-from scstream.sources.rows import RowSource, as_word, used_columns, words_of
-from scstream.support.advice import Advice, advised
+from scstream.sources.rows import RowSource, as_word
 from scstream.support.extras import need_package
 
 CHUNK_ROWS = 65536  # of a chunk
@@ -34,16 +27,13 @@ CHUNK_ROWS = 65536  # of a chunk
 class TableSource(RowSource):
     """Reads a table of columns by row number."""
 
+    unit = "row"
+
     def __init__(self, name: str, options: SourceOptions) -> None:
         if options.follow:
             raise ValueError("Only CSV, TSV and JSON lines can be followed.")
-        if name == "-":
-            raise ValueError("Standard input is read as CSV, TSV or JSON lines only.")
         super().__init__(name, options)
         self._at = 0
-        self._found: tuple[list[int], int | None] | None = None  # columns, and that of the times
-        self._unit = ""  # of times that are numbers: a part of a second, since 1970
-        self._dates = False  # whether the times are dates
 
     @property
     @abstractmethod
@@ -55,25 +45,16 @@ class TableSource(RowSource):
         """Whether the columns have names of their own."""
         return True
 
+    @property
+    @abstractmethod
+    def n_rows(self) -> int | None:
+        """How many rows there are; None if that is not known."""
+
     @abstractmethod
     def _lots(self, start: int) -> Iterator[list[NDArray[Any]]]:
         """Give the columns in lots of rows, from a row on."""
 
-    @property
-    def layout(self) -> Layout:
-        """What the columns are."""
-        used, time = self._columns()
-        dates = time is not None and self._dates
-        clock = "" if time is None else self.names[time]
-        return Layout(self.name, self.names, used, "row", dates, self.named, clock)
-
-    def _columns(self) -> tuple[list[int], int | None]:
-        """Return the columns to learn from, and that of the times."""
-        if self._found is None:
-            self._found = used_columns(self.names, self.options)
-        return self._found
-
-    def _look(self) -> None:
+    def _look_at_first(self) -> None:
         """Find out from the first rows what the columns are."""
         first = next(self._lots(0), None)
         if first is None or not len(first[0]):
@@ -82,42 +63,16 @@ class TableSource(RowSource):
         columns = [column[spread(total)] for column in first]
         there = [_there(column) for column in columns]
         look = Look(self.names, there, len(columns[0]), total, typed=True)
-        roles = columns_of_look(look, self.options, self.name)
-        self._found = used_roles(roles, self.options)
-        time = self._found[1]
-        self._unit = "" if time is None else roles[time].dates
-
-    @property
-    @abstractmethod
-    def n_rows(self) -> int | None:
-        """How many rows there are; None if that is not known."""
+        self._look(look, named=self.named)
 
     def seek(self, place: Place) -> None:
         """Stand where a batch with this place ended."""
-        check_counts(place)
-        seen, at = place.get("seen"), place["offset"]
-        rows = self.n_rows
+        super().seek(place)
+        seen, at, rows = place.get("seen"), place["offset"], self.n_rows
         if rows is not None and at > rows:
             raise self._replaced(f"has {rows:,} rows, but {at:,} were read before")
         if seen is not None and seen != self._looks(at):
             raise self._replaced("does not match what was read before")
-        used, time = place.get("used"), place.get("time")
-        if used is not None:
-            names = range(len(self.names))
-            sound = isinstance(used, list) and {*map(type, used)} == {int} and {*used} <= {*names}
-            if not sound or (time is not None and time not in names):
-                raise unsound("used", used)
-            unit = place.get("unit", "")
-            if unit not in ("", ISO, *EPOCHS):
-                raise unsound("unit", unit)
-            self._found, self._unit = (used, time), unit
-        super().seek({name: value for name, value in place.items() if name != "seen"})
-
-    def _kept(self) -> Place:
-        if not self.options.guess:
-            return {}
-        used, time = self._columns()
-        return {"used": used, "time": time, "unit": self._unit}
 
     def _replaced(self, what: str) -> ValueError:
         return ValueError(
@@ -143,26 +98,27 @@ class TableSource(RowSource):
 
     def _chunks(self) -> Iterator[Chunk | None]:
         self._at = self._place.get("offset", 0)
-        if self.options.guess and self._found is None:
-            self._look()
-        used, time = self._columns()
-        words = words_of(self.options, self.names)
+        if self._found is None:
+            self._look_at_first()
+        schema = self.schema
         for columns in self._lots(self._at):
             n = len(columns[0])
-            columns = [_as_words(c) if j in words else c for j, c in enumerate(columns)]
             row = np.arange(self._at + 1, self._at + n + 1)
             bad: dict[int, str] = {}
-            values = _values([columns[j] for j in used], [self.names[j] for j in used], bad)
-            when = None if time is None else _times(columns[time], self.names[time])
-            if when is not None and time is not None:
-                self._dates = columns[time].dtype.kind == "M" or self._unit in EPOCHS
-                seconds, odd = in_seconds(when, self._unit)
-                self._tell_unit(when, row, odd)
-                when = seconds
-                self._refuse_no_time(when, None, row, bad)
+            used = zip(schema.used, schema.kinds, strict=True)
+            taken = [_values(columns[j], self.names[j], kind, bad) for j, kind in used]
+            numbers = all(column.dtype.kind == "f" for column in taken)
+            time = None if schema.time is None else self._times(columns[schema.time], row, bad)
             self._at += n
-            records = ColumnRecords(self.names, columns)
-            yield Chunk(values, np.column_stack([row, row]), row, row, records, when, bad)
+            yield Chunk(
+                np.column_stack(taken) if numbers else taken,
+                np.column_stack([row, row]),
+                row,
+                row,
+                ColumnRecords(self.names, columns),
+                time,
+                bad,
+            )
 
     def share_before(self, place: Place) -> float | None:
         """Return the share of the rows before a place."""
@@ -170,60 +126,6 @@ class TableSource(RowSource):
 
     def _end(self) -> Place:
         return {"offset": self._at, "line": self._at, "row": self._at}
-
-
-class NpySource(TableSource):
-    """Reads a NumPy array of rows, mapped into memory."""
-
-    def __init__(self, spec: str, options: SourceOptions) -> None:
-        super().__init__(Path(spec).name if spec != "-" else spec, options)
-        try:
-            with np.errstate(all="ignore"):  # a length that overflows is refused
-                array = np.load(spec, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError, OverflowError) as error:
-            raise ValueError(
-                f"{self.name} is not a NumPy array of plain numbers: {error}"
-            ) from None
-        if array.ndim == 1:
-            array = array[:, None]
-        if array.ndim != 2 or array.dtype.kind not in "fiub":
-            raise ValueError(
-                f"{self.name} must hold rows of numbers; it holds {array.dtype} of shape "
-                f"{array.shape}."
-            )
-        self._array = array
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The columns' numbers."""
-        return [str(j) for j in range(self._array.shape[1])]
-
-    @property
-    def named(self) -> bool:
-        """Whether the columns have names of their own."""
-        return False
-
-    def _look(self) -> None:
-        """All columns are numbers, and none has a name that could say more."""
-        if not len(self._array):
-            raise ValueError(f"{self.name} holds no rows.")
-        if self.options.time_column == "none":
-            self.options = replace(self.options, time_column=None)
-        if self.options.period is not None and self.options.time_column is None:
-            raise advised(
-                ValueError("A period needs times: name their column."), Advice("time_column")
-            )
-        self._columns()
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return len(self._array)
-
-    def _lots(self, start: int) -> Iterator[list[NDArray[Any]]]:
-        for a in range(start, len(self._array), CHUNK_ROWS):
-            lot = np.array(self._array[a : a + CHUNK_ROWS], dtype=np.float64)
-            yield list(lot.T)
 
 
 def require_parquet() -> Any:
@@ -257,42 +159,16 @@ def _there(column: NDArray[Any]) -> list[Any]:
     return [*column[~(np.isnat(column) if column.dtype.kind in "mM" else absent(column))]]
 
 
-def _as_words(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column of numbers or truth values as words; others stay as they are."""
-    if kind_of(column) not in ("number", "truth"):
+def _values(column: NDArray[Any], name: str, kind: str, bad: dict[int, str]) -> NDArray[Any]:
+    """Return a column as numbers or words; note rows that are not finite."""
+    held = kind_of(column)
+    if kind == "text" and held in ("number", "truth"):
+        return np.array([as_word(value) for value in column.tolist()], dtype=object)
+    if held in ("date", "other"):
+        raise ValueError(f"Column {name!r} holds neither numbers nor text. Leave it out.")
+    if held == "text":
         return column
-    return np.array([as_word(value) for value in column.tolist()], dtype=object)
-
-
-def _values(
-    columns: list[NDArray[Any]], names: list[str], bad: dict[int, str]
-) -> Floats | list[NDArray[Any]]:
-    """Return numbers (n, d), or columns where some are text; note rows that are not finite."""
-    out = []
-    for column, name in zip(columns, names, strict=True):
-        kind = kind_of(column)
-        if kind in ("date", "other"):
-            raise ValueError(f"Column {name!r} holds neither numbers nor text. Leave it out.")
-        if kind != "text":
-            column = column.astype(np.float64)
-            for i in np.flatnonzero(np.isinf(column)).tolist():
-                bad.setdefault(i, f"column {name!r} holds {column[i]}, which is not finite")
-        out.append(column)
-    if all(column.dtype.kind == "f" for column in out):
-        return np.column_stack(out)
-    return out
-
-
-def _times(column: NDArray[Any], name: str) -> Floats:
-    """Return times as numbers; dates as seconds since 1970."""
-    if column.dtype.kind == "M":
-        time = column.astype("datetime64[us]").astype(np.int64) / 1e6
-        time[np.isnat(column)] = np.nan
-    else:
-        try:
-            time = column.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"Column {name!r} holds neither numbers nor dates, so it cannot be the clock."
-            ) from None
-    return time
+    column = column.astype(np.float64)
+    for i in np.flatnonzero(np.isinf(column)).tolist():
+        bad.setdefault(i, f"column {name!r} holds {column[i]}, which is not finite")
+    return column

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any
-
-from numpy.typing import NDArray
 
 from scstream.sources.base import MalformedRow, Place, Source, Unread
-from scstream.sources.chunks import Chunk, Floats, Layout
-from scstream.sources.guess.columns import columns_of_look, used_roles
-from scstream.sources.guess.dates import ISO
+from scstream.sources.chunks import Chunk
 from scstream.sources.guess.encoding import LOOK
-from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS
 from scstream.sources.listing import Listing
 from scstream.sources.opening import open_reader
 from scstream.sources.options import SourceOptions
-from scstream.sources.places import check_columns, check_counts, seen_before
-from scstream.sources.rows import RowSource, used_columns, words_of
+from scstream.sources.places import seen_before
+from scstream.sources.rows import RowSource
 from scstream.sources.trail import Trail
 
 _MOST = 1 << 26  # bytes of one record
@@ -33,44 +26,6 @@ _END = re.compile(  # of a file: a mark (Ctrl-Z) of old systems; a rule, or how 
     rb"(?:\x1a|(?:^|(?<=\n))(?:\+[-+]+\+|\(\d{1,12} rows?\)))[\r\n\x00]*\Z"
 )
 _LONGEST_END = 2000  # bytes
-
-
-@dataclass(frozen=True)
-class Schema:
-    """What the columns of a text file are.
-
-    Attributes
-    ----------
-    names : list of str
-        All of them.
-    used : list of int
-        Those that are learned from.
-    kinds : list of {"number", "truth", "text"}
-        What each of these holds.
-    time : int or None
-        The column of the times.
-    dates : str
-        What the times are, as in `Role`: dates of some form, or numbers.
-    units : mapping of str to str
-        What stands next to the numbers of a column, by its name.
-    """
-
-    names: list[str]
-    used: list[int]
-    kinds: list[str]
-    time: int | None
-    dates: str = ""
-    units: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def n_numbers(self) -> int:
-        """How many of the columns are numbers, or become numbers."""
-        return sum(kind != "text" for kind in self.kinds)
-
-    @property
-    def time_is_text(self) -> bool:
-        """Whether the times are written as dates."""
-        return self.time is not None and self.dates not in ("", *EPOCHS)
 
 
 @dataclass(frozen=True)
@@ -94,29 +49,15 @@ class Start:
 class TextSource(RowSource):
     """Reads text in blocks and returns the rows of each."""
 
+    heads = 1  # lines that may name the columns
+
     def __init__(self, files: Listing, options: SourceOptions) -> None:
         name = "standard input" if files.paths == ["-"] else Path(files.paths[0]).name
         super().__init__(name, options)
         self._reader = open_reader(files, options)
         self._heard = monotonic()  # when bytes came last
         self._hurry = False  # whether a look must do with the rows that there are
-        self._schema: Schema | None = None
-        self._header = False  # whether the first line named the columns
         self._at = Start(0, 0, 0, False)
-
-    @property
-    def schema(self) -> Schema:
-        """What the columns are, once that is known."""
-        assert self._schema is not None
-        return self._schema
-
-    @property
-    def layout(self) -> Layout:
-        """What the columns are."""
-        schema, named = self.schema, self._header
-        dates = schema.dates != ""
-        clock = "" if schema.time is None else schema.names[schema.time]
-        return Layout(self.name, schema.names, schema.used, dates=dates, named=named, clock=clock)
 
     @abstractmethod
     def _begin(self, text: bytes, final: bool) -> int | None:
@@ -128,18 +69,11 @@ class TextSource(RowSource):
 
     def seek(self, place: Place) -> None:
         """Stand where a batch with this place ended."""
-        check_counts(place)
-        check_columns(place)
+        super().seek(place)
         seen = seen_before(place)
-        super().seek({name: value for name, value in place.items() if name != "seen"})
         self._reader.seek(place["offset"], seen)
         self.name = self._reader.name or self.name
         self._at = Start(place["offset"], place["line"], place["row"], False)
-        names, used, kinds = place["names"], place["used"], place["kinds"]
-        dates: str = {True: ISO, False: ""}.get(place["dates"]) or str(place["dates"] or "")
-        units = place.get("units", {})
-        self._schema = Schema(names, used, kinds, place["time"], dates, units)
-        self._header = place.get("header", False)
 
     def keep_marks(self) -> None:
         """Remember what the stream looked like before the last place."""
@@ -174,10 +108,10 @@ class TextSource(RowSource):
                 files = self._reader.files
                 yield from self._end_file(text)
                 self.name = self._reader.name or self.name
-                text, again = b"", self._schema is not None
+                text, again = b"", self._found is not None
             if new is None:
                 yield None
-                self._hurry = self._schema is None and bool(text) and self._has_waited()
+                self._hurry = self._found is None and bool(text) and self._has_waited()
                 if not self._hurry:
                     continue
             else:
@@ -190,7 +124,7 @@ class TextSource(RowSource):
                     continue
                 again = False
                 text = self._pass(text, named, text.count(b"\n", 0, named))
-            if self._schema is None:
+            if self._found is None:
                 named = self._begin(_before_end_mark(text), final)
                 if named is None:
                     if final or len(text) > _MOST:
@@ -210,20 +144,21 @@ class TextSource(RowSource):
     def _enough(self, text: bytes, final: bool) -> bool:
         """Whether there are enough rows for a look at them."""
         wanted = min(self.options.batch_size, LOOK_ROWS)
-        return final or self._hurry or len(text) > LOOK or text.count(b"\n") > wanted
+        lines = text.count(b"\n") - self.heads
+        return final or self._hurry or len(text) > LOOK or lines >= wanted
 
     def _refuse_nothing(self) -> None:
         """Raise an error for a file whose columns have names, but no rows."""
-        if self.options.guess and self._at.rows == 0:
+        if self._at.rows == 0:
             raise ValueError(f"{self.name} has a header but no rows.")
 
     def _end_file(self, text: bytes) -> Iterator[Chunk]:
         """Give what is left of a file that is followed by another."""
-        if self._schema is None:  # a short file, whose rows were too few for a look
+        if self._found is None:  # a short file, whose rows were too few for a look
             named = self._begin(_before_end_mark(text), True)
             if named is not None:
                 text = self._pass(text, named, text.count(b"\n", 0, named))
-        if self._schema is not None:
+        if self._found is not None:
             yield from self._read(text, True)
         self._at = Start(self._reader.base, 0, self._at.rows, False)
 
@@ -238,8 +173,7 @@ class TextSource(RowSource):
             if len(text) > _MOST:
                 reason = f"no row that can be read within {_MOST:,} bytes"
             raise MalformedRow(f"{self.name}, line {self._at.lines + 1}: {reason}.")
-        if self.options.guess:
-            raise ValueError(f"{self.name} is empty.")
+        raise ValueError(f"{self.name} is empty.")
 
     def _without_mark(self, text: bytes) -> bytes:
         if self._at.offset == self._reader.base and text.startswith(_BOM):
@@ -286,33 +220,6 @@ class TextSource(RowSource):
     def _end(self) -> Place:
         return {"offset": self._at.offset, "line": self._at.lines, "row": self._at.rows}
 
-    def _kept(self) -> Place:
-        s = self.schema
-        kept = {"names": s.names, "used": s.used, "kinds": s.kinds, "header": self._header}
-        units = {"units": dict(s.units)} if s.units else {}
-        return {**kept, "time": s.time, "dates": s.dates, **units}
-
-    def _choose(self, names: list[str], samples: dict[int, Any], number: Any) -> Schema:
-        """Return the schema, from the first value of each column and what tells numbers."""
-        used, time = used_columns(names, self.options)
-        words = words_of(self.options, names)
-        kinds = [
-            "text"
-            if j in words or (not self.options.numeric and j in samples and not number(samples[j]))
-            else "number"
-            for j in used
-        ]
-        dates = time is not None and time in samples and not number(samples[time])
-        return Schema(names, used, kinds, time, ISO if dates else "")
-
-    def _look(self, look: Look) -> Schema:
-        """Return the schema, from a look at the first rows."""
-        roles = columns_of_look(look, self.options, self.name)
-        used, time = used_roles(roles, self.options)
-        dates = "" if time is None else roles[time].dates
-        kinds, units = [roles[j].kind for j in used], {r.name: r.unit for r in roles if r.unit}
-        return Schema(list(look.names), used, kinds, time, dates, units)
-
     def close(self) -> None:
         """Close the file."""
         self._reader.close()
@@ -322,14 +229,6 @@ def _before_end_mark(text: bytes) -> bytes:
     """Return a text without what old systems and databases put at the end of a file."""
     end = _END.search(text, max(0, len(text) - _LONGEST_END))
     return text if end is None else text[: end.start()]
-
-
-def assemble(schema: Schema, numbers: Floats, words: list[NDArray[Any]]) -> Any:
-    """Return numbers (n, d), or columns in their order where some are text."""
-    if not words:
-        return numbers
-    numeric, text = iter(numbers.T), iter(words)
-    return [next(text) if kind == "text" else next(numeric) for kind in schema.kinds]
 
 
 def open_text(files: Listing, kind: str, options: SourceOptions) -> Source:

@@ -17,7 +17,7 @@ from scstream.sources.guess.encoding import encoding_of
 from scstream.sources.guess.looks import Look
 from scstream.support.advice import Advice
 
-GUESS = SourceOptions(guess=True)
+GUESS = SourceOptions()
 
 
 def roles(columns, options=GUESS, **look):
@@ -277,7 +277,7 @@ def days(order):
 
 def test_the_clock_is_in_order_and_fine_enough():
     x = [f"{i % 7}.5" for i in range(28)]
-    small = SourceOptions(10, guess=True)
+    small = SourceOptions(10)
     assert roles({"day": days(range(28)), "x": x}, small)["day"].kind == "time"
     assert (
         roles({"day": days(range(27, -1, -1)), "x": x}, small)["day"].why == "dates, newest first"
@@ -289,7 +289,7 @@ def test_the_clock_is_in_order_and_fine_enough():
     assert coarse.changes == (Advice("time_column", "day"), Advice("period", "1d"))
     two = roles({"seen": days(range(28)), "day": days(range(28)), "x": x}, small)
     assert (two["seen"].kind, two["day"].kind) == ("time", "out")
-    assert roles({"day": days(range(28)), "x": x}, SourceOptions(10, guess=True, clock=False))[
+    assert roles({"day": days(range(28)), "x": x}, SourceOptions(10, time_column="none"))[
         "day"
     ].kind == "out"  # fmt: skip
 
@@ -308,7 +308,7 @@ def test_numbers_are_a_clock_only_if_their_name_says_so():
 def test_late_rows_never_turn_the_clock_back(tmp_path):
     times = [*range(20), *range(5, 15), *range(30, 40)]
     (tmp_path / "rows.csv").write_text("t,x\n" + "".join(f"{t},{t % 7}.5\n" for t in times))
-    options = SourceOptions(10, guess=True, time_column="t")
+    options = SourceOptions(10, time_column="t")
     with open_source(tmp_path / "rows.csv", options) as source:
         batches = list(source)
     found = [batch.time for batch in batches]
@@ -321,7 +321,7 @@ def test_late_rows_never_turn_the_clock_back(tmp_path):
 
 
 def test_a_family_that_takes_numbers_leaves_words_out_and_nothing_else():
-    options = SourceOptions(guess=True, numeric=True)
+    options = SourceOptions(numeric=True)
     found = roles({"w": ["a", "b"] * 20, "zero": ["0"] * 40, "x": ["1.5", "2"] * 20}, options)
     assert [role.kind for role in found.values()] == ["out", "number", "number"]
 
@@ -335,7 +335,7 @@ def read_input(monkeypatch, text, **options):
         file.write(text)
         file.seek(0)
         monkeypatch.setattr(sys, "stdin", file)
-        with open_source("-", SourceOptions(guess=True, **options)) as source:
+        with open_source("-", SourceOptions(**options)) as source:
             return list(source)
 
 
@@ -415,7 +415,7 @@ def test_wrong_dates_do_not_choose_between_day_and_month():
 
 def test_a_clock_that_cannot_be_read_is_told_once():
     columns = {"when": ["2026-01-01", *["soon"] * 99], "x": [f"{i % 7}.5" for i in range(100)]}
-    options = SourceOptions(guess=True, time_column="when")
+    options = SourceOptions(time_column="when")
     with pytest.raises(
         ValueError, match=r"time_column: 'when' holds 'soon', which cannot be read as"
     ):
@@ -426,7 +426,7 @@ def test_a_word_among_truth_values_is_told(tmp_path):
     path = tmp_path / "rows.csv"  # longer than what is looked at
     path.write_text("x,ok\n" + "1.5,True\n2.25,False\n" * 60_000 + "3,yes\n")
     with (
-        open_source(path, SourceOptions(guess=True)) as source,
+        open_source(path, SourceOptions()) as source,
         pytest.raises(MalformedRow, match="line 120002: column 'ok' holds 'yes', which is not Tru"),
     ):
         list(source)
@@ -446,7 +446,7 @@ def test_rows_without_a_value_are_reported_once(tmp_path, caplog, text):
     path = tmp_path / "rows.csv"
     kind = "{0};{0}" if "y" in text else "{0};c{0:.0f}"
     path.write_text(text + "".join(kind.format(i % 9 / 2) + "\n" for i in range(99)) + ";4\n;\n;\n")
-    with open_source(path, SourceOptions(guess=True, batch_size=10)) as source:
+    with open_source(path, SourceOptions(batch_size=10)) as source:
         assert sum(batch.n for batch in source) == 102
     told = [record.getMessage() for record in caplog.records]
     assert ["line 102: the row has no value" in line for line in told] == [True]

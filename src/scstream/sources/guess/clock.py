@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.sources.batch_times import latest
 from scstream.sources.guess.amounts import is_number, to_number
 from scstream.sources.guess.dates import ISO, compact_format, seconds, usual_format
 from scstream.sources.guess.keys import is_year_name
 from scstream.sources.guess.values import epoch_unit, in_order, in_seconds
 from scstream.sources.options import SourceOptions
-from scstream.sources.pace import latest
 from scstream.support.advice import Advice
 
 _NAME = re.compile(
@@ -126,7 +126,7 @@ class Clock:
         if not self.is_date:
             word = "years" if self.years else "numbers in order"
             return f"{word}; another column is the clock" if taken else f"{word}, not a clock here"
-        if not options.clock:
+        if options.time_column == "none":
             return "dates"
         if not self._ordered():
             newest_first = in_order(self.times[::-1]) >= _SORTED
@@ -137,7 +137,7 @@ class Clock:
 
     def changes(self, key: str | int, n: int, options: SourceOptions) -> tuple[Advice, ...]:
         """Return the options that make it the clock."""
-        if not options.clock:
+        if options.time_column == "none":
             return ()
         coarse = self._ordered() and self._coarse(n, options)
         return (Advice("time_column", key), *[Advice("period", "1d")] * coarse)
@@ -145,7 +145,7 @@ class Clock:
 
 def clocks(found: Mapping[int, Clock], n: int, options: SourceOptions) -> int | None:
     """Return the column that is the clock, None if there is none."""
-    if options.time_column is not None or not options.clock:
+    if options.time_column is not None:
         return None
     usable = {j: clock for j, clock in found.items() if clock.usable(n, options)}
     return max(usable, key=lambda j: (usable[j].is_date, in_order(usable[j].times), -j),

@@ -27,8 +27,7 @@ from scstream.sources.guess.looks import (
 )
 from scstream.sources.guess.problems import EXCLUDED, NOT_NAMED, listed_problems, problems_of
 from scstream.sources.guess.values import MOSTLY, is_truth
-from scstream.sources.options import SourceOptions
-from scstream.sources.rows import find_column
+from scstream.sources.options import SourceOptions, find_column
 from scstream.support.advice import Advice, advised
 
 _FIRST = 100  # rows that certainly follow each other

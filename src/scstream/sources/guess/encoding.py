@@ -35,7 +35,6 @@ _MARKS = (  # of an encoding; the longer ones first
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _OTHERS = {
-    b"ARROW1": "a file of Arrow (Feather)",
     b"FEA1": "a file of Feather",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
     b"\x89HDF": "a file of HDF5",

@@ -113,10 +113,17 @@ def units_in(look: Look, j: int) -> list[str]:
 def _amounts(look: Look, j: int) -> list[tuple[float, str]]:
     """Return the numbers of a column and their units."""
     found = (
-        amount(value, look.decimal) if isinstance(value, str) else (float(value), "")
+        amount(value, look.decimal) if isinstance(value, str) else (_as_float(value), "")
         for value in look.values[j]
     )
     return [pair for pair in found if pair is not None and math.isfinite(pair[0])]
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number that is larger than any
+        return math.inf
 
 
 def range_of(numbers: Any) -> str:

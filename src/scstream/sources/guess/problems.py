@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scstream.sources.guess.looks import Role, column_key, short
-from scstream.sources.options import SourceOptions
-from scstream.sources.rows import find_column
+from scstream.sources.options import SourceOptions, find_column
 from scstream.support.advice import Advice
 
 EXCLUDED, NOT_NAMED = "excluded", "not among the columns that were named"
