@@ -44,9 +44,7 @@ def test_npy_files_that_are_none(capsys):
     assert "rows.npy is not a NumPy array" in refused(capsys, "run", "rows.npy", "-o", "none")
 
 
-@pytest.mark.parametrize(
-    ("head", "name"), [(b"\x89HDF\r\n", "HDF5"), (b"%PDF-1.7", "PDF")]
-)
+@pytest.mark.parametrize(("head", "name"), [(b"\x89HDF\r\n", "HDF5"), (b"%PDF-1.7", "PDF")])
 def test_files_of_other_kinds_are_called_by_their_names(head, name, capsys):
     Path("rows").write_bytes(head + bytes(range(256)))
     told = refused(capsys, "run", "rows", "-o", "none")

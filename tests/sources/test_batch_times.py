@@ -153,9 +153,7 @@ def test_time_goes_on_where_the_clock_does_not(path, when, options, caplog):
         assert batches(found[at].place)[1] == told[at + 1 :]
 
 
-@pytest.mark.parametrize(
-    "units", [(1, 1000, 1), (1000, 10**9)]
-)
+@pytest.mark.parametrize("units", [(1, 1000, 1), (1000, 10**9)])
 def test_times_in_another_unit_are_converted_with_a_word(path, units, caplog):
     t = int(1.77e9) + np.arange(2500 * len(units))
     when = [int(v) * units[i // 2500] for i, v in enumerate(t)]

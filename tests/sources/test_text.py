@@ -199,7 +199,7 @@ def test_a_quote_that_is_not_closed_costs_one_line(tmp_path):
 
 
 def test_text_that_is_not_utf8_is_refused(tmp_path):
-    path = write(tmp_path, "x,y\n".encode() + "1,\u00e9\n".encode() * 30 + b"2,\xff\n")
+    path = write(tmp_path, b"x,y\n" + "1,\u00e9\n".encode() * 30 + b"2,\xff\n")
     with pytest.raises(MalformedRow, match=r"line 32: b'\\xff' is not UTF-8"):
         read(path)
 
@@ -368,9 +368,7 @@ def test_times_of_batches_by_rows_and_dates(tmp_path):
         start + 60,
     ]
     assert [b.n for b in read(path, time_column="when", period=60)] == [2, 1]
-    with pytest.raises(
-        ValueError, match="'when' holds 'soon', which cannot be read as a time"
-    ):
+    with pytest.raises(ValueError, match="'when' holds 'soon', which cannot be read as a time"):
         read(write(tmp_path, text + "soon,4\n"), time_column="when")
 
 
