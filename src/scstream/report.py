@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.chronicle import Chronicle
+from scstream.chronicle import Chronicle, Moment
 from scstream.support.atomic import whole_file
 from scstream.support.paths import check_file, has_mark
 from scstream.support.times import as_date
@@ -63,12 +63,12 @@ def _summary(chronicle: Chronicle) -> str:
         ("Rows", f"{totals.n_points:,}"),
         ("Batches", f"{totals.n_batches:,}"),
         ("Time", f"{_when(chronicle, chronicle[0].time)} to {_when(chronicle, last.time)}"),
-        ("Clusters", f"{last.n_clusters} at the end; {totals.fewest_clusters} to "
+        ("Clusters", f"{last.n_clusters}{_grouped(last)} at the end; {totals.fewest_clusters} to "
          f"{totals.most_clusters} before"),
         ("Events", ", ".join(counted(n, kind) for kind, n in sorted(totals.events.items()))),
     ]  # fmt: skip
     if totals.n_batches == 1:
-        rows = [rows[0], ("Clusters", str(last.n_clusters))]
+        rows = [rows[0], ("Clusters", f"{last.n_clusters}{_grouped(last)}")]
     if totals.lowest_score is not None and totals.lowest_at is not None:
         at = f" at {_when(chronicle, totals.lowest_at)}" * (totals.n_batches > 1)
         rows.append(("Lowest score", in_number(totals.lowest_score) + at))
@@ -77,16 +77,38 @@ def _summary(chronicle: Chronicle) -> str:
     return _table("Summary", [], rows)
 
 
+def _grouped(last: Moment) -> str:
+    return f" in {counted(len(last.wholes), 'group')}" * bool(last.group_says)
+
+
 def _clusters(chronicle: Chronicle) -> str:
-    """Return the clusters at the end, the heaviest first."""
+    """Return the clusters at the end, the heaviest first; by groups, if these are others."""
+    last = chronicle[-1]
+    order = np.argsort(-last.weights, kind="stable").tolist()
+    if not last.group_says:
+        return _table("Clusters", *_cells(chronicle, order))
+    parts = []
+    for group, places, says in last.wholes:
+        own = [i for i in order if i in places]
+        share, many = last.weights[own].sum(), counted(len(own), "cluster")
+        title = f"Group {group}: {share:.1%}, {many}. {says}"
+        head, rows, *left = _cells(chronicle, own)
+        parts.append(
+            f"<details><summary>{html.escape(title)}</summary>{_table('', head, rows, *left)}"
+            "</details>"
+        )
+    return f"<h2>Groups and their clusters</h2>{''.join(parts)}"
+
+
+def _cells(chronicle: Chronicle, order: Sequence[int]) -> tuple[Any, ...]:
+    """Return head and rows of a table of clusters, and what it leaves out."""
     last = chronicle[-1]
     columns = chronicle.columns[:_COLUMNS] if last.means is not None else []
     words = list(last.words[0])[:_COLUMNS] if last.words else []
     unit = "an hour" if chronicle.dates else "a unit of time"
     times = ["born", f"speed, sd {unit}"] if chronicle.totals.n_batches > 1 else []
-    order = np.argsort(-last.weights, kind="stable")
     rows = []
-    for i in order[:_CLUSTERS].tolist():
+    for i in order[:_CLUSTERS]:
         speed = np.nan if last.speeds is None else last.speeds[i]
         means = [] if last.means is None else last.means[i, : len(columns)].tolist()
         pace = in_number(3600.0 * speed if chronicle.dates else speed, 2)
@@ -100,8 +122,7 @@ def _clusters(chronicle: Chronicle) -> str:
     said = ["what is different"] * bool(last.says)
     head = ["cluster", "share", "rows", *times, *said, *columns, *words]
     left = (len(order) - len(rows), "clusters, the lightest")
-    more = (len(chronicle.columns) - len(columns), "columns")
-    return _table("Clusters", head, rows, left, more)
+    return head, rows, left, (len(chronicle.columns) - len(columns), "columns")
 
 
 def _events(chronicle: Chronicle) -> str:
@@ -140,7 +161,7 @@ def _table(
     body = "".join(f"<tr>{line}</tr>" for line in lines) if len(lines) > len(head[:1]) else ""
     table = f"<table>{body}</table>" if body else "<p>None.</p>"
     notes = "".join(f"<p>{n:,} {what} are not listed.</p>" for n, what in left if n > 0)
-    return f"<h2>{heading}</h2>{table}{notes}"
+    return f"<h2>{heading}</h2>" * bool(heading) + table + notes
 
 
 def _when(chronicle: Chronicle, time: float) -> str:

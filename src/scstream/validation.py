@@ -54,6 +54,10 @@ def _is_count(value: Any, least: int) -> bool:
     return isinstance(value, Integral) and not _is_flag(value) and int(value) >= least
 
 
+def _is_level(value: Any) -> bool:
+    return _is_real(value) and value >= 0 and (value <= 1 or value == int(value))
+
+
 def _is_flag(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
 
@@ -88,8 +92,8 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "splits": (_is_flag, "True or False"),
     "merges": (_is_flag, "True or False"),
     "group_level": (
-        lambda v: v is None or (_is_real(v) and 0 <= v <= 1),
-        "None or a number in [0, 1]",
+        lambda v: v is None or _is_level(v),
+        "None, a level in [0, 1], or a whole number of groups",
     ),
     "outlier_weight": (
         lambda v: (isinstance(v, str) and v == "auto") or (_is_real(v) and 0 <= v < 1),
@@ -150,11 +154,11 @@ def check_parameters(params: dict[str, Any]) -> None:
 
 
 def check_level(level: Any) -> float:
-    """Return a level of the tree of groups, or raise `ValueError`."""
-    if not _is_real(level) or not 0 <= level <= 1:
+    """Return a level of the tree of groups, above 1 a number of groups; or raise `ValueError`."""
+    if not _is_level(level):
         raise ValueError(
-            f"level must be a number in [0, 1], how deep a valley may be within a group; "
-            f"got {level!r}."
+            "level must be a number in [0, 1], how deep a valley may be within a group, or a whole "
+            f"number of groups; got {level!r}."
         )
     return float(level)
 

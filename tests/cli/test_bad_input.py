@@ -52,6 +52,11 @@ def test_files_of_other_kinds_are_called_by_their_names(head, name, capsys):
     assert "Save it as CSV or Parquet" in told
 
 
+def test_arrow_files_that_are_none(capsys):
+    Path("rows").write_bytes(b"ARROW1\0\0" + bytes(range(256)))
+    assert "rows is not an Arrow or Feather file" in refused(capsys, "run", "rows", "-o", "none")
+
+
 def test_several_arrays_in_a_file(capsys):
     np.savez("rows.npz", X=np.ones((3, 2)))
     assert "Save one of them as .npy" in refused(capsys, "run", "rows.npz", "-o", "none")

@@ -61,7 +61,7 @@ def test_run_writes_to_standard_output(rows):
     argv = [*COMMAND, "run", "-", *map(str, RUN), "--quiet"]
     done = subprocess.run(argv, input=rows.read_bytes(), capture_output=True, check=True)
     lines = done.stdout.decode().splitlines()
-    assert lines[0] == "row,label,probability,score"
+    assert lines[0] == "row,label,group,probability,score"
     assert len(lines) == 601
     told = done.stderr.decode().splitlines()  # at most, on a fresh machine, that kernels compile
     assert [line for line in told if "compiling" not in line] == []
@@ -80,8 +80,7 @@ def test_every_parameter_of_the_model_is_an_option():
     ).choices["run"]  # fmt: skip
     options = {option for action in parser._actions for option in action.option_strings}
     for name in set(ScStream().get_params()) - {"on_event", "rules"}:  # which only Python can give
-        option = {"group_level": "--groups"}.get(name, f"--{name.replace('_', '-')}")
-        assert option in options
+        assert f"--{name.replace('_', '-')}" in options
     for action in parser._actions:
         assert action.help, action.option_strings
 
@@ -222,7 +221,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(rows):
     done = subprocess.run(f"{argv} | head -1; exit ${{PIPESTATUS[0]}}", shell=True,
                           executable="/bin/bash", capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0
-    assert done.stdout == "row,label,probability,score\n"
+    assert done.stdout == "row,label,group,probability,score\n"
     assert done.stderr == ""
 
 

@@ -141,7 +141,10 @@ def test_rows_and_the_table_of_a_report_as_json(folder, capfd):
     rows = [json.loads(line) for line in lines]
     assert len(rows) == 400
     table = json.loads(shown(capfd, "report", "run.jsonl", "--json"))
-    assert {row["label"] for row in rows} == {row["cluster"] for row in table}
-    assert sum(row["share"] for row in table) == pytest.approx(1.0, abs=0.01)
-    assert set(table[0]["columns"]) == {"a", "b"}
+    clusters, groups = table["clusters"], table["groups"]
+    assert {row["label"] for row in rows} == {row["cluster"] for row in clusters}
+    assert {row["group"] for row in rows} == {row["group"] for row in groups}
+    for table in (clusters, groups):
+        assert sum(row["share"] for row in table) == pytest.approx(1.0, abs=0.01)
+    assert set(clusters[0]["columns"]) == {"a", "b"}
     assert not Path("run.html").exists()

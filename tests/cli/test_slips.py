@@ -146,6 +146,7 @@ def test_names_that_a_terminal_cannot_show(monkeypatch):
     ScStream("gaussian", random_state=0).partial_fit(pd.DataFrame(rows)).save("model")
     shown = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO()))  # which run wraps
     monkeypatch.setattr(sys, "argv", ["scstream", "show", "model"])
     assert run() == 0
     sys.stdout.flush()

@@ -94,7 +94,7 @@ def grouping(saved: Any, sizes: dict[str, int], learner: Learner, rules: Rules) 
         sound = isinstance(X, np.ndarray) and len(X) > 0 and learner.family.sound(X)
         require(sound, f"pending rows are not what the family {learner.family.name!r} takes")
     levels = {
-        number(0.0, 1.0)(level, sizes, "level"): _lasting(groups, sizes, "groups")
+        number(0.0)(level, sizes, "level"): _lasting(groups, sizes, "groups")
         for level, groups in saved["levels"].items()
     }
     out = Grouping(seams, pending, levels)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from scstream.chronicle.bounded import BoundedMoments
 from scstream.chronicle.lines import Floats, from_line, to_line
@@ -39,12 +39,14 @@ _FORMAT = 1
 _WIDE = 32  # means of more columns are kept only as they are drawn
 
 
-def _groups(model: ScStream) -> NDArray[np.int64] | None:
-    """Return the group (k,) of each cluster of a model that forms groups after every batch."""
+def _groups(model: ScStream, names: Mapping[Any, str]) -> dict[str, Any]:
+    """Return the groups of a model that forms them after every batch, as a moment has them."""
     if model.group_level is None:
-        return None
-    group = {i: one.id for one in model.groups_ for i in one.members}
-    return np.array([group[record.id] for record in model._listed], dtype=np.int64)
+        return {}
+    group = model._grouped().group
+    of = np.array([group[i] for i in model._learner.state.ids[model._learner.labelling].tolist()])
+    same = len(np.unique(of)) == len(of)  # then what is said of clusters is said of groups
+    return {"groups": of, "group_says": () if same else said_of(named(model._wholes(group), names))}
 
 
 class ChronicleError(ValueError):
@@ -173,7 +175,7 @@ class Chronicle(BoundedMoments):
             events=Learned.of(model, None).events(),
             words=words_of(records),
             says=said_of(records),
-            groups=_groups(model),
+            **_groups(model, names),
         )
         self._count(moment.outline)
         moment = moment.after(passed)

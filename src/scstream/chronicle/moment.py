@@ -73,6 +73,8 @@ class Moment:
         For each cluster, by column of words, its likeliest categories and their shares.
     says : tuple of str, k of them or none
         What makes each cluster different, in words; nothing of the smallest of very many.
+    group_says : tuple of str
+        The same of each group, the lowest id first; none where each group is one cluster.
     n_batches : int
         How many batches the rows and events are of: more than one where batches come faster than
         they are shown.
@@ -100,12 +102,25 @@ class Moment:
     words: tuple[dict[str, dict[str, float]], ...] = ()
     says: tuple[str, ...] = ()
     groups: NDArray[np.int64] | None = None
+    group_says: tuple[str, ...] = ()
     n_batches: int = 1
 
     @property
     def n_clusters(self) -> int:
         """The number of clusters."""
         return len(self.ids)
+
+    @property
+    def wholes(self) -> list[tuple[int, list[int], str]]:
+        """The id of each group, the places of its clusters, and what makes it different.
+
+        The heaviest first; nothing where groups were not formed.
+        """
+        ids = () if self.groups is None else sorted(set(self.groups.tolist()))
+        places = [np.flatnonzero(self.groups == one).tolist() for one in ids]
+        says = self.group_says or [self.says[own[0]] if self.says else "" for own in places]
+        found = zip(ids, places, says, strict=True)
+        return sorted(found, key=lambda one: -self.weights[one[1]].sum())
 
     @property
     def outline(self) -> Outline:
@@ -162,6 +177,8 @@ class Moment:
             saved["words"] = list(self.words)
         if any(self.says):
             saved["says"] = list(self.says)
+        if self.group_says:
+            saved["group_says"] = list(self.group_says)
         return to_line(saved)
 
     @classmethod
@@ -169,6 +186,7 @@ class Moment:
         """Return the moment that a line holds."""
         ids = np.array(saved["ids"], dtype=np.int64).reshape(-1)
         k = len(ids)
+        groups = read_ids(saved.get("groups"), k)
         score = saved.get("score")
         if score is not None:
             mean, *quantiles = (float(value) for value in score)
@@ -197,6 +215,7 @@ class Moment:
             events=tuple(read_event(event) for event in saved.get("events", ())),
             words=read_words(saved.get("words", ()), k),
             says=read_texts(saved.get("says", ()), k),
-            groups=read_ids(saved.get("groups"), k),
+            groups=groups,
+            group_says=read_texts(saved.get("group_says", ()), len(set(saved.get("groups", ())))),
             n_batches=int(saved.get("n_batches", 1)),
         )

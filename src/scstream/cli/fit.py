@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scstream.cli.files import check_apart, reads_of
 from scstream.cli.model_options import add_model, make_model
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
-from scstream.cli.progress import advice
+from scstream.cli.progress import advice, found
 from scstream.cli.source_options import add_source, source_options
 from scstream.cli.values import add_command, add_quiet
 from scstream.support.messages import note
@@ -71,10 +71,8 @@ def main(args: argparse.Namespace) -> int:
             Path(args.model).parent.mkdir(parents=True, exist_ok=True)
             model.save(args.model)
     seconds = perf_counter() - start
-    from scstream.summary.table import headline
-
     note(
-        f"{batch.n:,} rows, {headline(model)}, {seconds:.1f} s"
+        f"{batch.n:,} rows, {found(model)}, {seconds:.1f} s"
         + (f"; {len(batch.rejects):,} rows rejected" if batch.rejects else "")
     )
     for line in advice(model):
@@ -95,6 +93,7 @@ def _fit(args: argparse.Namespace, options: SourceOptions, model: ScStream) -> B
 
 
 def _write(model: ScStream, batch: Batch, outputs: dict[str, Output]) -> None:
+    from scstream.groups.reading import renamed
     from scstream.pipeline import assess, learner_of
     from scstream.sinks import Sink
     from scstream.sinks.journals import RejectJournal
@@ -102,8 +101,9 @@ def _write(model: ScStream, batch: Batch, outputs: dict[str, Output]) -> None:
     learner = learner_of(model)
     assert learner is not None
     found = assess(learner, batch.X, model.labels_)
+    group = renamed(model.labels_, model._grouped().group)
     for output in outputs.values():
         if isinstance(output, Sink):
-            output.write(batch, model.labels_, found.probability, found.score, found.anomaly)
+            output.write(batch, model.labels_, found.probability, found.score, found.anomaly, group)
         elif isinstance(output, RejectJournal):
             output.note(batch)

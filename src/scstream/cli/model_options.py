@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
+from scstream.cli.names import GROUP_LEVEL
+from scstream.cli.outputs import level_asked
 from scstream.cli.values import half_life, listed, real, weight, whole
 
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ def make_model(args: argparse.Namespace) -> ScStream:
     from scstream.model import ScStream
     from scstream.validation import check_parameters
 
-    given = {"random_state": 0, **_given(args)}  # the same twice
+    given = {"random_state": 0, "group_level": GROUP_LEVEL, **_given(args)}  # the same twice
     model = ScStream(args.family, verbose=args.verbose, **given)
     try:
         check_parameters(model.get_params(deep=False))
@@ -149,7 +151,9 @@ def make_model(args: argparse.Namespace) -> ScStream:
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that were given."""
-    return {name: getattr(args, name) for name in (*_MODEL, "group_level") if name in args}
+    given = {name: getattr(args, name) for name in _MODEL if name in args}
+    level = level_asked(args) if "clusters" in args else None
+    return given if level is None else {**given, "group_level": level}
 
 
 def model_settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
 from scstream.cli.files import add_overwrite
-from scstream.cli.names import FIELDS, GROUP_LEVEL, OUTPUT_FORMATS
+from scstream.cli.names import FIELDS, GROUP_LEVEL, OUTPUT_FORMATS, WRITTEN
 from scstream.cli.source_options import TakeURL, access_of
+from scstream.cli.values import whole
 
 if TYPE_CHECKING:
     from scstream.sinks import Output
@@ -25,9 +26,9 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         default="-",
         action=TakeURL,
         metavar="FILE",
-        help="label, probability and score of each row: CSV, TSV, JSON lines or Parquet, or a URL: "
-        "kafka://server/topic, redis://server/stream; - is standard output (the default), none "
-        "writes nothing",
+        help="label, group, probability and score of each row: CSV, TSV, JSON lines or Parquet, or "
+        "a URL: kafka://server/topic, redis://server/stream; - is standard output (the default), "
+        "none writes nothing",
     )
     add_overwrite(group)
     group.add_argument(
@@ -41,38 +42,39 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--fields",
         type=fields,
-        default=list(FIELDS[:3]),
+        default=list(WRITTEN),
         metavar="F,...",
-        help=f"some of {','.join(FIELDS)}; default: {','.join(FIELDS[:3])}. score is the log "
-        "density (high is normal), anomaly the share of recent rows that were less expected (low "
-        "is unusual)",
+        help=f"some of {','.join(FIELDS)}; default: {','.join(WRITTEN)}. group is what the cluster "
+        "is part of, score the log density (high is normal), anomaly the share of recent rows that "
+        "were less expected (low is unusual)",
     )
+    add_groups(group)
     return group
 
 
-def add_groups(group: argparse._ArgumentGroup) -> None:
-    """Add the column of groups."""
-    group.add_argument(
-        "--groups",
-        dest="group_level",
+def add_groups(group: Any) -> None:
+    """Add how coarse groups are."""
+    either = group.add_mutually_exclusive_group()
+    either.add_argument(
+        "--clusters",
+        type=whole(1),
+        metavar="N",
+        help="coarser or finer: join clusters until there are N groups. The label stays the "
+        "cluster. Default: what belongs together",
+    )
+    either.add_argument(
+        "--group-level",
         type=_level,
-        nargs="?",
-        const=GROUP_LEVEL,
-        default=argparse.SUPPRESS,
-        metavar="LEVEL",
-        help="write the group of each row, too: clusters that are parts of one whole. LEVEL, from "
-        f"0 to 1, is how deep a valley may be within a group; default: {GROUP_LEVEL}",
+        metavar="S",
+        help="how deep a valley may be within a group, from 0 (fine) to 1 (coarse); default: "
+        f"{GROUP_LEVEL}",
     )
 
 
-def _add_field_group(args: argparse.Namespace) -> None:
-    """Write the group behind the label where groups are asked for."""
-    asked = "group_level" in args
-    if asked and "group" not in args.fields:
-        after = args.fields.index("label") + 1 if "label" in args.fields else 0
-        args.fields = [*args.fields[:after], "group", *args.fields[after:]]
-    elif "group" in args.fields and not asked:
-        raise UsageError("The field group needs --groups, which scstream run has.")
+def level_asked(args: argparse.Namespace) -> float | None:
+    """Return the number of groups, or else the level, that was asked for."""
+    level: float | None = args.group_level if args.clusters is None else args.clusters
+    return level
 
 
 def _level(text: str) -> float:
@@ -96,13 +98,12 @@ def fields(text: str) -> list[str]:
 
 
 def make_outputs(
-    args: argparse.Namespace, *, parts: bool = False, whole: bool = False
+    args: argparse.Namespace, *, parts: bool = False, complete: bool = False
 ) -> dict[str, Output]:
     """Return the outputs that the command line asks for."""
     from scstream.sinks import open_sink
     from scstream.sinks.journals import RejectJournal
 
-    _add_field_group(args)
     outputs: dict[str, Output] = {}
     if args.output != "none":
         try:
@@ -113,7 +114,7 @@ def make_outputs(
                 append=args.append,
                 parts=parts,
                 overwrite=args.overwrite,
-                whole=whole,
+                whole=complete,
                 access=access_of(args, "output"),
             )
         except ValueError as error:
@@ -121,7 +122,7 @@ def make_outputs(
     elif args.append:
         raise UsageError("--append needs an --output.")
     if args.rejects is not None:
-        outputs["rejects"] = RejectJournal(args.rejects, overwrite=args.overwrite, whole=whole)
+        outputs["rejects"] = RejectJournal(args.rejects, overwrite=args.overwrite, whole=complete)
     return outputs
 
 
@@ -132,7 +133,7 @@ def whole_outputs(args: argparse.Namespace) -> Iterator[dict[str, Output]]:
     They are checked before anything is read. They get their names if all went well; otherwise
     nothing is left of them.
     """
-    outputs = make_outputs(args, whole=True)
+    outputs = make_outputs(args, complete=True)
     for output in outputs.values():
         output.check({})
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
 from scstream.cli.files import check_apart, reads_of
-from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
+from scstream.cli.outputs import add_outputs, begin_outputs, level_asked, whole_outputs
 from scstream.cli.source_options import add_source, source_options
 from scstream.cli.values import add_command, add_quiet, whole
 from scstream.support.messages import detail, note
@@ -56,6 +56,7 @@ def add_parser(subparsers: Any) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
+    from scstream.groups.reading import renamed
     from scstream.pipeline import assess, find_checkpoint, learner_of, needed
     from scstream.sinks import Sink
     from scstream.sinks.journals import RejectJournal
@@ -70,6 +71,7 @@ def main(args: argparse.Namespace) -> int:
     learner = learner_of(model)
     if learner is None:
         raise ValueError(f"{args.model} holds a model that has learned nothing yet.")
+    groups = model._grouped(level_asked(args)).group
     options = source_options(args, keep_rows=args.append, **_columns(args, model))
     rows, begun, start = 0, False, perf_counter()
     with (
@@ -87,7 +89,8 @@ def main(args: argparse.Namespace) -> int:
                 begun = True
             for output in outputs.values():
                 if isinstance(output, Sink) and batch.n:
-                    output.write(batch, found.labels, found.probability, found.score, found.anomaly)
+                    known = found.labels, found.probability, found.score, found.anomaly
+                    output.write(batch, *known, renamed(found.labels, groups))
                 elif isinstance(output, RejectJournal):
                     output.note(batch)
             rows += batch.n

@@ -20,6 +20,7 @@ _LIVE = 0.1  # seconds between two states on a terminal
 _ELSEWHERE = 10.0  # between two lines elsewhere
 _SPAN = 5.0  # seconds over which the speed is measured
 _SEVERAL = 4  # columns, among which some may hide the groups of others
+_LARGEST = 8  # clusters or groups that are listed
 _EVENTS = 3  # last ones that are shown
 
 
@@ -47,6 +48,8 @@ class Progress:
         while len(self._speed) > 2 and now - self._speed[1][0] > _SPAN:
             self._speed.popleft()
         (then, rows), last = self._speed[0], ", ".join(self._events)
+        if not self.live:
+            self._events.clear()
         rate = (result.rows - rows) / max(now - then, 1e-9)
         k = result.model._learner.labelling.sum()
         line = f"{result.totals.rows:,} rows  {rate:,.0f} rows/s  K = {k}"
@@ -86,15 +89,34 @@ def summary(result: RunResult) -> str:
     if totals.rejected:
         lines.append(f"{counted(totals.rejected, 'row')} rejected")
     if result.model.n_batches_:
-        from scstream.summary.table import headline
-
-        lines.append(f"{headline(result.model)}; {_events(totals)}")
-        clusters = sorted(result.model._listed, key=lambda c: -c.weight)
-        shares = ", ".join(f"{c.id} ({c.weight:.1%})" for c in clusters[:8])
-        latest = f"of the latest {result.model._latest:,.0f} rows"
-        lines.append(f"largest, {latest}: {shares}{', ...' if len(clusters) > 8 else ''}")
+        lines += [f"{found(result.model)}; {_events(totals)}", *_largest(result.model)]
         lines += advice(result.model)
     return "\n".join(f"scstream: {line}" for line in lines)
+
+
+def found(model: ScStream) -> str:
+    """Return how many clusters and groups there are, and what changes that."""
+    from scstream.summary.table import headline
+
+    several = len(model._listed) > 1
+    return headline(model) + " (coarser or finer: --clusters N)" * several
+
+
+def _largest(model: ScStream) -> list[str]:
+    """Return the largest groups, a line each, or else the largest clusters."""
+    from scstream.summary.table import group_rows, groups_of, joined
+
+    latest = f"of the latest {model._latest:,.0f} rows"
+    if not joined(groups_of(model)):
+        clusters = sorted(model._listed, key=lambda c: -c.weight)
+        shares = ", ".join(f"{c.id} ({c.weight:.1%})" for c in clusters[:_LARGEST])
+        return [f"largest, {latest}: {shares}{', ...' * (len(clusters) > _LARGEST)}"]
+    groups = group_rows(model)
+    return [f"largest groups, {latest}:"] + [
+        f"  group {g['id']}: {g['share']:.1%}, {counted(len(g['clusters']), 'cluster')}; "
+        f"{printable_name(g['different'])}"
+        for g in groups[:_LARGEST]
+    ]
 
 
 def advice(model: ScStream) -> list[str]:

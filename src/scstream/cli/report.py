@@ -48,7 +48,9 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
         help="batches to draw at most, evenly spread over the run (default: %(default)s)",
     )
     parser.add_argument(
-        "--json", action="store_true", help="print the clusters at the end instead, as JSON"
+        "--json",
+        action="store_true",
+        help="print the clusters and groups at the end instead, as JSON",
     )
     add_overwrite(parser)
 
@@ -63,7 +65,7 @@ def report(args: argparse.Namespace) -> int:
             f"{args.chronicle} is a folder. Name the file that `scstream run --chronicle` wrote."
         )
     if args.json:
-        print(json.dumps(clusters(Chronicle.read(args.chronicle, limit=args.limit)), indent=2))
+        print(json.dumps(table(Chronicle.read(args.chronicle, limit=args.limit)), indent=2))
         return 0
     output = args.chronicle.with_suffix(".html") if args.output is None else args.output
     check_apart({"the chronicle": args.chronicle}, {"the page": output})
@@ -74,19 +76,32 @@ def report(args: argparse.Namespace) -> int:
     return 0
 
 
-def clusters(chronicle: Chronicle) -> list[dict[str, Any]]:
-    """Return the clusters after the last batch, the heaviest first, in plain JSON."""
+def table(chronicle: Chronicle) -> dict[str, Any]:
+    """Return clusters and groups after the last batch, the heaviest first, in plain JSON."""
     if not len(chronicle):
-        return []
-    last, out = chronicle[-1], []
+        return {"clusters": [], "groups": []}
+    last, clusters = chronicle[-1], []
     for i in (-last.weights).argsort(kind="stable").tolist():
+        means = [] if last.means is None else last.means[i].tolist()
+        known = ((n, x) for n, x in zip(chronicle.columns, means, strict=False) if x == x)
         about: dict[str, Any] = {"cluster": int(last.ids[i])}
         if last.groups is not None:
             about["group"] = int(last.groups[i])
-        about |= {"share": float(last.weights[i]), "rows": float(last.counts[i])}
-        about["born"] = float(last.born[i])
-        means = [] if last.means is None else last.means[i].tolist()
-        known = ((n, x) for n, x in zip(chronicle.columns, means, strict=False) if x == x)
-        about["columns"] = dict(known) | (last.words[i] if last.words else {})
-        out.append(about)
-    return out
+        clusters.append(about | {
+            "share": float(last.weights[i]),
+            "rows": float(last.counts[i]),
+            "born": float(last.born[i]),
+            "different": last.says[i] if last.says else "",
+            "columns": dict(known) | (last.words[i] if last.words else {}),
+        })  # fmt: skip
+    groups = [
+        {
+            "group": group,
+            "clusters": last.ids[places].tolist(),
+            "share": float(last.weights[places].sum()),
+            "rows": float(last.counts[places].sum()),
+            "different": says,
+        }
+        for group, places, says in last.wholes
+    ]
+    return {"clusters": clusters, "groups": groups}

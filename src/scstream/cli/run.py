@@ -15,7 +15,7 @@ from scstream.cli.config import add_config, write_config
 from scstream.cli.errors import UsageError
 from scstream.cli.files import check_apart, reads_of
 from scstream.cli.model_options import add_model, make_model, model_settings
-from scstream.cli.outputs import add_groups, add_outputs, make_outputs
+from scstream.cli.outputs import add_outputs, make_outputs
 from scstream.cli.serving import add_serving, say_where, settings_of, stay
 from scstream.cli.source_options import add_source, source_options, source_settings
 from scstream.cli.values import add_command, add_quiet, duration, whole
@@ -23,12 +23,12 @@ from scstream.support.printable import printable_name
 from scstream.support.secrets import hidden_url
 
 _DESCRIPTION = """\
-Learn a stream batch by batch. For each row, write its label, the probability of that label and a
-score. Labels and probabilities come from the model that has learned the batch. The score comes from
-the model before that (for the first batch, after it): it is the log density of the row, low where a
-row is unusual. --fields label,anomaly writes the share of recent rows that were less expected:
-below 0.001 for one ordinary row in a thousand. The command first prints what it takes each column
-for."""
+Learn a stream batch by batch. For each row, write its label (the cluster), its group (clusters that
+belong together), the probability of the label and a score. Labels, groups and probabilities come
+from the model that has learned the batch. The score comes from the model before that (for the first
+batch, after it): it is the log density of the row, low where a row is unusual. --fields
+label,anomaly writes the share of recent rows that were less expected: below 0.001 for one ordinary
+row in a thousand. The command first prints what it takes each column for."""
 
 _EPILOG = """\
 examples:
@@ -37,8 +37,8 @@ examples:
   scstream run log.jsonl --time-column when --period 5m --half-life 3600 --append -o out.jsonl
   scstream run log.csv --follow --checkpoint state -o labels.csv --events events.jsonl
   scstream run 'day*.csv' -o kafka://server/labels
-  generate | scstream run - | grep -v ',0,'
-  scstream run data.csv --groups -o labels.csv
+  generate | scstream run - --fields label
+  scstream run data.csv --clusters 5 -o labels.csv
   scstream run data.csv -o labels.csv --half-life 10 --write-config run.toml
   scstream run --config run.toml
   scstream run data.csv --on-error reject --rejects bad.jsonl -o labels.csv
@@ -90,7 +90,6 @@ def _add_endless(parser: argparse.ArgumentParser) -> None:
 def _add_written(parser: argparse.ArgumentParser) -> None:
     """Add what is written, of each row and besides."""
     group = add_outputs(parser)
-    add_groups(group)
     group.add_argument(
         "--score-by",
         choices=("before", "after"),
@@ -101,8 +100,7 @@ def _add_written(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--events",
         metavar="FILE",
-        help="JSON lines: births, deaths, splits, merges and drift of clusters; with --groups, of "
-        "groups too",
+        help="JSON lines: births, deaths, splits, merges and drift of clusters and groups",
     )
     group.add_argument(
         "--chronicle", metavar="FILE", help="the clusters after each batch, for scstream report"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scstream.cli.outputs import add_groups, level_asked
 from scstream.cli.values import add_command
-from scstream.records import named
+from scstream.records import Cluster, named
 from scstream.summary.differences import differences
-from scstream.summary.table import FIXED, groups_of, headline, summary_rows
+from scstream.summary.table import FIXED, group_rows, groups_of, headline, joined, summary_rows
 from scstream.support.printable import padded, printable, printable_name, width_of
 from scstream.support.times import as_date
 from scstream.support.words import counted, in_number
@@ -27,7 +28,8 @@ examples:
   scstream show state                      # a checkpoint folder of a run
   scstream show clusters.scstream --json
 """
-_SHOWN = ("id", "group", "share", "rows", "born", "age")
+COARSER = "coarser or finer: --clusters N"
+_SHOWN = ("share", "rows", "born", "age")
 _WIDE = 6  # columns of which the location is shown in the table
 _LARGEST = 100  # rows of matrices that JSON has whole: each of 1,000 rows takes 30 MB
 
@@ -44,6 +46,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "checkpoint", help="a file, or the folder of a run: shows its newest valid checkpoint"
     )
+    add_groups(parser)
     parser.add_argument("--prior", action="store_true", help="also show the prior's parameters")
     parser.add_argument(
         "--json",
@@ -57,6 +60,9 @@ def main(args: argparse.Namespace) -> int:
     from scstream.pipeline import find_checkpoint
 
     kept = find_checkpoint(args.checkpoint)
+    level = level_asked(args)
+    if level is not None:
+        kept.model.set_params(group_level=level)
     if args.json:
         print(json.dumps(describe(kept), indent=2, allow_nan=False))
     else:
@@ -75,6 +81,7 @@ def describe(kept: Kept) -> dict[str, Any]:
     if model.n_batches_:
         groups, names = groups_of(model), columns_of_run(kept)
         clusters = named(model._listed, names)
+        wholes = named(model._wholes(groups), names)
         out |= {
             "time": model.time_,
             "family": model.family_.name,
@@ -82,23 +89,30 @@ def describe(kept: Kept) -> dict[str, Any]:
             "dates": model.dates_,
             "prior": {str(k): _plain(v) for k, v in model.prior_.items()},
             "n_clusters": len(clusters),
+            "n_groups": len(wholes),
             "clusters": [
-                {
-                    "id": c.id,
-                    "weight": c.weight,
-                    "rows": c.rows,
-                    "count": c.count,
-                    "age": c.age,
-                    "born": c.born,
-                    "different": said,
-                    **({"group": groups[c.id]} if c.id in groups else {}),
-                    "columns": {str(k): _plain(v) for k, v in c.columns.items()},
-                    "parameters": {k: _plain(v) for k, v in c.parameters.items()},
-                }
+                {**_about(c, said), "group": groups[c.id], "born": c.born, "age": c.age}
+                | {"parameters": {k: _plain(v) for k, v in c.parameters.items()}}
                 for c, said in zip(clusters, differences(clusters), strict=True)
+            ],
+            "groups": [
+                {**_about(g, said), "clusters": [i for i in groups if groups[i] == g.id]}
+                for g, said in zip(wholes, differences(wholes), strict=True)
             ],
         }
     return out | {"run": _plain(kept.extra)}
+
+
+def _about(cluster: Cluster, different: str) -> dict[str, Any]:
+    """Return what there is to say of a cluster or a group, in plain JSON."""
+    return {
+        "id": cluster.id,
+        "weight": cluster.weight,
+        "rows": cluster.rows,
+        "count": cluster.count,
+        "different": different,
+        "columns": {str(k): _plain(v) for k, v in cluster.columns.items()},
+    }
 
 
 def in_words(kept: Kept, *, prior: bool = False) -> str:
@@ -123,6 +137,7 @@ def in_words(kept: Kept, *, prior: bool = False) -> str:
         )
     lines += [
         f"clusters    {headline(model)}; shares are of the latest {model._latest:,.0f} rows",
+        *[f"            {COARSER}"] * (len(model._listed) > 1),
         "",
         _table(kept),
     ]
@@ -173,26 +188,47 @@ def _forgetting(model: ScStream) -> str:
 
 
 def _table(kept: Kept) -> str:
-    """Return the clusters, the largest first, with their columns and what is different."""
-    model = kept.model
-    rows = summary_rows(model, columns_of_run(kept), text=True)
+    """Return the clusters, the largest first, with their columns and what is different.
+
+    Where some are parts of one whole, each group is a line above those of its clusters.
+    """
+    model, names = kept.model, columns_of_run(kept)
+    rows = summary_rows(model, names, text=True)
     known = [name for name in rows[0] if name not in FIXED]
     shown = known[:_WIDE]
     fixed = [name for name in _SHOWN if name in rows[0]]
     units = {"age": "age, batches"} if _counts_batches(model) else {}
-    head = [*(units.get(name, name) for name in fixed), *map(printable_name, shown)]
-    cells = [[*head, "what is different"]]
-    for row in rows:
+    first, grouped = ["id"], joined(groups_of(model))
+    lines = [([str(row["id"])], row) for row in rows]
+    if grouped:
+        first, lines = ["group", "cluster"], _unfolded(rows, group_rows(model, names, text=True))
+    cells = [[*first, *(units.get(n, n) for n in fixed), *map(printable_name, shown)]]
+    cells[0] += ["what is different"]
+    for before, row in lines:
         told = row | {"share": f"{row['share']:.1%}", "rows": f"{row['rows']:,.0f}"}
-        cells.append([*(_cell(told[n]) for n in [*fixed, *shown]), row["different"]])
-    width = [max(width_of(row[j]) for row in cells) for j in range(len(head))]
-    lines = [
+        cells.append([*before, *(_cell(told[n]) for n in [*fixed, *shown]), row["different"]])
+    width = [max(width_of(row[j]) for row in cells) for j in range(len(cells[0]) - 1)]
+    out = [
         "  ".join(padded(v, w, right=True) for v, w in zip(r, width, strict=False)) + f"  {r[-1]}"
         for r in cells
     ]
     if len(known) > _WIDE:
-        lines.append(f"{len(known) - _WIDE} more columns: --json has them all")
-    return "\n".join(lines)
+        out.append(f"{len(known) - _WIDE} more columns: --json has them all")
+    return "\n".join(out)
+
+
+def _unfolded(
+    rows: list[dict[str, Any]], groups: list[dict[str, Any]]
+) -> list[tuple[list[str], dict[str, Any]]]:
+    """Return the groups, and below each of several clusters these, with the first two cells."""
+    by_id = {row["id"]: row for row in rows}
+    lines: list[tuple[list[str], dict[str, Any]]] = []
+    for group in groups:
+        own = group["clusters"]
+        many = len(own) > 1
+        lines.append(([str(group["id"]), f"{len(own)} clusters" if many else str(own[0])], group))
+        lines += [(["", str(i)], by_id[i]) for i in own if many]
+    return lines
 
 
 def _cell(value: Any) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scstream import validation as check
 from scstream.estimator.predicting import Predicting
@@ -13,7 +16,7 @@ from scstream.families.contract import Array
 from scstream.groups.grouping import Grouping, records_of
 from scstream.groups.lasting import Lasting
 from scstream.groups.reading import group_probabilities, renamed
-from scstream.groups.tree import Tree
+from scstream.groups.tree import Tree, check_groups
 from scstream.records import BatchRecord, Cluster, Group
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.times import Moment
@@ -43,23 +46,26 @@ class Describing(Predicting):
         return self.groups()
 
     @numpy_defaults
-    def groups(self, level: float | None = None) -> list[Group]:
+    def groups(self, level: float | None = None, *, n: int | None = None) -> list[Group]:
         """Return the groups at a level, in [0, 1]: how deep a valley within a group may be.
 
-        Ids persist from the first call with a level. Each level has its own ids.
+        Or n groups, as far as there are that many clusters with recent rows. Ids persist from the
+        first call with a level or an n. Each of them has its own ids.
         """
-        return records_of(self._grouped(level), self.clusters_)
+        return records_of(self._grouped(level, n), self.clusters_)
 
     @numpy_defaults
-    def predict_group(self, X: Any, level: float | None = None) -> Any:
+    def predict_group(self, X: Any, level: float | None = None, *, n: int | None = None) -> Any:
         """Return the id of the group of each row's cluster, -1 for outliers: (n,)."""
-        groups = self._grouped(level).group
+        groups = self._grouped(level, n).group
         return renamed(self.predict(X), groups)
 
     @numpy_defaults
-    def predict_group_proba(self, X: Any, level: float | None = None) -> Any:
-        """Return the probability of each group for each row, (n, g), in `groups_` order."""
-        groups = self._grouped(level).group
+    def predict_group_proba(
+        self, X: Any, level: float | None = None, *, n: int | None = None
+    ) -> Any:
+        """Return the probability of each group for each row, (n, g), in the order of `groups`."""
+        groups = self._grouped(level, n).group
         return group_probabilities(self.predict_proba(X), self._learner.state.ids, groups)
 
     def _groups_kept(self) -> Grouping:
@@ -68,8 +74,13 @@ class Describing(Predicting):
             self._grouping = Grouping()
         return self._grouping
 
-    def _grouped(self, level: float | None) -> Lasting:
-        level = self._level if level is None else check.check_level(level)
+    def _grouped(self, level: float | None = None, n: int | None = None) -> Lasting:
+        if level is not None and n is not None:
+            raise ValueError("Give a level or a number of groups n, not both.")
+        if n is not None:
+            check_groups(n)
+        asked = level if n is None else n
+        level = self._level if asked is None else check.check_level(asked)
         return self._groups_kept().at(self._fitted(), self._rules, level)
 
     @property
@@ -121,8 +132,14 @@ class Describing(Predicting):
         """The clusters, usually the oldest ids first."""
         learner = self._fitted()
         state = learner.state
-        totals = state.totals
-        count, share = totals[:, 0] / learner.alike.weight, learner.shares
+        return self._records(state.ids, state.totals, learner.shares, learner.latest, state.born)
+
+    def _records(
+        self, ids: NDArray[np.int64], totals: Array, share: Array, latest: Array, born: Array
+    ) -> list[Cluster]:
+        """Return clusters of these totals (k, p), or groups of clusters, as people read them."""
+        learner = self._fitted()
+        count = totals[:, 0] / learner.alike.weight
         posterior = learner.family.prior + totals
         parameters = learner.family.describe(posterior)
         names = self._columns()
@@ -130,17 +147,29 @@ class Describing(Predicting):
         moment = Moment if self.dates_ else float
         return [
             Cluster(
-                id=int(state.ids[i]),
+                id=int(ids[i]),
                 weight=float(share[i]),
                 count=float(count[i]),
-                age=float(learner.time - state.born[i]),
-                born=moment(state.born[i]),
+                age=float(learner.time - born[i]),
+                born=moment(born[i]),
                 parameters={name: values[i] for name, values in parameters.items()},
                 columns={name: columns[i][name] for name in names if name in columns[i]},
-                rows=float(learner.latest[i]),
+                rows=float(latest[i]),
             )
-            for i in range(state.k)
+            for i in range(len(ids))
         ]
+
+    @numpy_defaults
+    def _wholes(self, group: Mapping[int, int]) -> list[Cluster]:
+        """Return the groups of the listed clusters as if each was one cluster, by their ids."""
+        learner, shown = self._fitted(), self._fitted().labelling
+        state = learner.state
+        ids, place = np.unique([group[i] for i in state.ids[shown].tolist()], return_inverse=True)
+        member = (place == np.arange(len(ids))[:, None]).astype(np.float64)
+        kept = state.totals, learner.shares, learner.latest[:-1]
+        totals, share, latest = (member @ x[shown] for x in kept)
+        born = np.where(member > 0, state.born[shown], np.inf).min(axis=1)
+        return self._records(ids, totals, share, latest, born)
 
     @property
     def _listed(self) -> list[Cluster]:

@@ -11,7 +11,7 @@ from scstream.groups.near import Rows
 from scstream.groups.sample import fresh, in_chunks, rows_of, together
 from scstream.groups.seams import Seams
 from scstream.groups.shapes import Shapes
-from scstream.groups.tree import Joined, Links, Tree, grow, join, parts, same
+from scstream.groups.tree import Joined, Links, Tree, cut_to, grow, join, parts, same
 from scstream.records import Cluster, Group
 from scstream.sampler.learner import Learner, Outcome
 from scstream.sampler.recipe import Batch
@@ -32,7 +32,7 @@ class Grouping:
     n_pending : int
         How many these are.
     lasting : dict of float to Lasting
-        By level, the groups as they were last formed.
+        By level, the groups as they were last formed. A level above 1 is a number of groups.
     formed : list of float
         The levels at which groups were formed since the last batch, or are what they were before.
     """
@@ -82,7 +82,7 @@ class Grouping:
                 new._keep(rows, rules, copied=waits or not asked)
         if waits:
             new._joined, new._ids, new._left = self._joined, self._ids, (new.seams, new.pending)
-            new.formed = [level for level in self.formed if followed[level].told]
+            new.formed = [level for level in self.formed if level <= 1 and followed[level].told]
         return new
 
     def _may_wait(self, n: int, rules: Rules) -> bool:
@@ -108,7 +108,9 @@ class Grouping:
 
     def tree(self, learner: Learner, rules: Rules, level: float) -> Tree:
         """Return the tree above the clusters of a model, with a level that serves as default."""
-        return grow(learner.state.ids, self._join(learner, rules), level)
+        state, family = learner.state, learner.family
+        joined = self._join(learner, rules)
+        return grow(state.ids, joined, level, state.totals, family.log_marginal)
 
     def _join(self, learner: Learner, rules: Rules) -> Joined:
         """Return who is joined to whom, by all that is known."""
@@ -143,9 +145,7 @@ class Grouping:
         self, merges: tuple[NDArray[np.int64], Array], learner: Learner, rules: Rules
     ) -> None:
         """Take over merges that were formed before the model was saved."""
-        part = parts(*merges, rules.group_level, learner.state.k)
-        distance = Grouping()._join(learner, rules).distance
-        self._joined = Joined(part, *merges, distance)
+        self._joined = Joined(parts(*merges, rules.group_level, learner.state.k), *merges)
         self._ids, self._left = learner.state.ids, (self.seams, self.pending)
 
     def changes(self, level: float) -> Lasting | None:
@@ -162,12 +162,19 @@ class Grouping:
     def at(self, learner: Learner, rules: Rules, level: float) -> Lasting:
         """Return the groups at a level, with their lasting ids."""
         if level not in self.formed:
-            joined, state = self._join(learner, rules), learner.state
-            part = joined.part if level == rules.group_level else joined.at(level)
+            state = learner.state
+            part = self._parts(learner, rules, level)
             before = self.lasting.get(level, Lasting())
             self.lasting[level] = before.form(state.ids, state.totals[:, 0], part)
             self.formed.append(level)
         return self.lasting[level]
+
+    def _parts(self, learner: Learner, rules: Rules, level: float) -> NDArray[np.int64]:
+        """Return the group (k,) of each cluster at a level; above 1 it is a number of groups."""
+        joined = self._join(learner, rules)
+        if level > 1:
+            return cut_to(int(level), self.tree(learner, rules, 1.0).merges, learner.labelling)
+        return joined.part if level == rules.group_level else joined.at(level)
 
 
 def records_of(lasting: Lasting, clusters: list[Cluster]) -> list[Group]:
@@ -203,4 +210,4 @@ def _overlaps(doubt: Array, count: Array, rules: Rules) -> Links:
     smaller = np.maximum(np.minimum(count[:, None], count), 1e-9)
     a, b = np.nonzero(np.triu(doubt >= rules.group_overlap * smaller, 1) & (doubt > 0.0))
     ratio = np.minimum(1.0, doubt[a, b] / (rules.group_same * smaller[a, b]))
-    return Links(np.column_stack([a, b]), ratio, np.zeros(k), lambda: -doubt)
+    return Links(np.column_stack([a, b]), ratio, np.zeros(k))

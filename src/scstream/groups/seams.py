@@ -118,7 +118,7 @@ class Seams:
             (np.empty(floats), np.empty(ints, dtype=np.int64)),
             (pairs, sums, between, merges, heights, part),
         )
-        joined = Joined(part, merges[:n_merges], heights[:n_merges], shapes.distances)
+        joined = Joined(part, merges[:n_merges], heights[:n_merges])
         seen = share * self.rows + n
         ids = shapes.ids
         return Seams(ids[pairs[:m]], sums[:m], ids, part, _NOBODY, seen, lines), joined

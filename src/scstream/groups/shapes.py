@@ -59,10 +59,3 @@ class Shapes:
         return Shapes(
             state.ids, count, np.ascontiguousarray(mean), np.ascontiguousarray(cov), frame
         )
-
-    def distances(self) -> Array:
-        """Return how far clusters are from each other (k, k), in units of the columns' spread."""
-        spread = np.sqrt(self.mean.var(axis=0) + np.einsum("kii->ki", self.cov).mean(axis=0))
-        place = self.mean / np.where(spread > 0, spread, 1.0)
-        out: Array = ((place[:, None] - place) ** 2).sum(axis=2)
-        return out

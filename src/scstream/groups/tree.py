@@ -29,14 +29,11 @@ class Links:
         Density in the valley between the two over that of the lower peak; 1 without a valley.
     peak : ndarray (k,)
         Log density at each cluster's place.
-    distance : callable
-        Returns how far clusters are from each other (k, k); orders those that do not touch.
     """
 
     pairs: Ints
     ratio: Array
     peak: Array
-    distance: Callable[[], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +89,7 @@ class Tree:
 
     def cut(self, n: Any) -> Ints:
         """Return the group (k,) of each cluster if there are n groups, or k if k is smaller."""
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"n must be a whole number of groups, at least 1; got {n!r}.")
+        check_groups(n)
         return _parts(self.merges, max(len(self.ids) - int(n), 0), len(self.ids))
 
     def __str__(self) -> str:
@@ -114,14 +110,11 @@ class Joined:
     merges : ndarray (n, 2)
     heights : ndarray (n,)
         As those of `Tree`.
-    distance : callable
-        That of `Links`.
     """
 
     part: Ints
     merges: Ints
     heights: Array
-    distance: Callable[[], Array]
 
     def at(self, level: float) -> Ints:
         """Return the group (k,) of each cluster at a level."""
@@ -145,28 +138,67 @@ def join(links: Links, level: float, bridge: float) -> Joined:
     room = np.empty(k, dtype=np.int64), np.empty(k)
     n = joining.join(links.pairs, links.ratio, links.peak, power, room, (merges, heights))
     merges, heights = merges[:n], heights[:n]
-    return Joined(parts(merges, heights, level, k), merges, heights, links.distance)
+    return Joined(parts(merges, heights, level, k), merges, heights)
 
 
-def grow(ids: Ints, joined: Joined, level: float) -> Tree:
-    """Return the tree of some clusters: what does not touch is joined at the height 1."""
-    k, n = len(ids), len(joined.merges)
-    node = np.arange(k)
-    size = dict.fromkeys(range(k), 1)
-    merges, heights = joined.merges.tolist(), joined.heights.tolist()
-    far = joined.distance() if n < k - 1 else np.zeros((k, k))
-    for step in range(k - 1):
-        if step >= n:
-            far[node[:, None] == node] = np.inf
-            nearest = np.unravel_index(int(np.argmin(far)), far.shape)
-            merges.append(sorted(node[list(nearest)].tolist()))
-            heights.append(1.0)
-        pair = merges[step]
-        size[k + step] = size[pair[0]] + size[pair[1]]
-        node[(node == pair[0]) | (node == pair[1])] = k + step
+def grow(
+    ids: Ints, joined: Joined, level: float, totals: Array, log_marginal: Callable[[Array], Array]
+) -> Tree:
+    """Return the tree of clusters with these totals (k, p).
+
+    Groups that do not touch are joined at the height 1, those first of which a single cluster
+    would explain the rows nearly as well: the log marginal likelihood falls least.
+    """
+    k = len(ids)
+    merges, heights = joined.merges.tolist(), np.ones(max(k - 1, 0))
+    heights[: len(merges)] = joined.heights
+    whole = {i: totals[i] for i in range(k)}  # the groups that are not joined, by node
+    for node, (a, b) in enumerate(merges, k):
+        whole[node] = whole.pop(a) + whole.pop(b)
+    nodes, s = list(whole), np.array(list(whole.values()))
+    own = log_marginal(s) if len(nodes) > 1 else np.zeros(1)
+    loss = np.full((len(nodes), len(nodes)), np.inf)
+    for i in range(len(nodes) - 1):
+        loss[i, i + 1 :] = own[i] + own[i + 1 :] - log_marginal(s[i] + s[i + 1 :])
+    for node in range(k + len(merges), 2 * k - 1):
+        i, j = divmod(int(np.argmin(loss)), len(nodes))
+        merges.append(sorted((nodes[i], nodes[j])))
+        nodes[i], nodes[j], s[i] = node, -1, s[i] + s[j]
+        own[i] = log_marginal(s[i : i + 1])[0]
+        loss[j], loss[:, j] = np.inf, np.inf
+        others = np.array([m for m, one in enumerate(nodes) if one >= 0 and m != i], dtype=np.int64)
+        if len(others):
+            lost = own[i] + own[others] - log_marginal(s[i] + s[others])
+            loss[np.minimum(i, others), np.maximum(i, others)] = lost
+    size = [1] * k
+    for a, b in merges:
+        size.append(size[a] + size[b])
     table = np.array(merges, dtype=np.int64).reshape(-1, 2)
-    counts = np.array([size[k + step] for step in range(k - 1)], dtype=np.int64)
-    return Tree(ids, table, np.array(heights, dtype=np.float64), counts, level)
+    return Tree(ids, table, heights, np.array(size[k:], dtype=np.int64), level)
+
+
+def cut_to(n: int, merges: Ints, counts: NDArray[np.bool_]) -> Ints:
+    """Return the group (k,) of each cluster if there are n groups of clusters that count.
+
+    Each of the others is in the group that it is joined to first. There are fewer groups only if
+    fewer clusters count.
+    """
+    part, of, some = np.arange(len(counts)), list(range(len(counts))), counts.tolist()
+    left = sum(some)
+    for pair in merges.tolist():
+        a, b = sorted(pair, key=lambda node: not some[node])  # of one that counts, first
+        if not (some[b] and left <= n):
+            part[part == of[b]] = of[a]
+            left -= some[b]
+        of.append(of[a])
+        some.append(some[a])
+    return np.unique(part, return_inverse=True)[1].astype(np.int64)
+
+
+def check_groups(n: Any) -> None:
+    """Raise `ValueError` if something is not a number of groups."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"n must be a whole number of groups, at least 1; got {n!r}.")
 
 
 def parts(merges: Ints, heights: Array, level: float, k: int) -> Ints:

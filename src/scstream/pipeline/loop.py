@@ -360,8 +360,7 @@ class _Loop:
 
     def _groups(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the group of each row's cluster, after the batch was learned."""
-        group = {i: one.id for one in self.result.model.groups_ for i in one.members}
-        out: NDArray[np.int64] = renamed(labels, group)
+        out: NDArray[np.int64] = renamed(labels, self.result.model._grouped().group)
         return out
 
     def _assess(self, batch: Batch, before: Any) -> tuple[Floats | None, Assessment | None]:

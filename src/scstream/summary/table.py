@@ -32,17 +32,43 @@ def summary_rows(
     The keys are `FIXED`, and then the columns by name. A column of numbers has its median, mean,
     rate or probability, one of words its likeliest categories; all in words where ``text`` is
     asked for. Times come with the second batch: ``born``, ``age`` and ``speed``. The group is
-    included if the model was asked for groups, or if some clusters are parts of one whole.
-    ``names`` are those of columns, by what the model calls them.
+    included if some clusters are parts of one whole, or the model was asked for groups. ``names``
+    are those of columns, by what the model calls them.
     """
-    clusters = model._listed if names is None else named(model._listed, names)
-    words = differences(clusters)
-    speeds = {event.cluster: event.speed for event in model.events_ if event.kind == "drift"}
     groups = groups_of(model)
+    speeds = {event.cluster: event.speed for event in model.events_ if event.kind == "drift"}
+    rows = _rows(model, model._listed, names, speeds, text=text)
+    if not joined(groups) and model.group_level is None:
+        return rows
+    return [{"id": row["id"], "group": groups[row["id"]], **row} for row in rows]
+
+
+def group_rows(
+    model: ScStream, names: Mapping[Any, str] | None = None, *, text: bool = False
+) -> list[dict[str, Any]]:
+    """Return the same row for each group, and its ``clusters``: the largest first in both."""
+    groups = groups_of(model)
+    size = {cluster.id: cluster.weight for cluster in model._listed}
+    largest = sorted(groups, key=lambda i: -size[i])
+    return [
+        {**row, "clusters": [i for i in largest if groups[i] == row["id"]]}
+        for row in _rows(model, model._wholes(groups), names, {}, text=text)
+    ]
+
+
+def _rows(
+    model: ScStream,
+    clusters: list[Cluster],
+    names: Mapping[Any, str] | None,
+    speeds: Mapping[Any, Any],
+    *,
+    text: bool,
+) -> list[dict[str, Any]]:
+    """Return a row for each of some clusters or groups, the largest first."""
+    clusters = clusters if names is None else named(clusters, names)
     rows = [
         {
             "id": cluster.id,
-            **({"group": groups[cluster.id]} if groups else {}),
             "share": cluster.weight,
             "rows": cluster.rows,
             **(_times(model, cluster, speeds) if model.n_batches_ > 1 else {}),
@@ -52,24 +78,31 @@ def summary_rows(
                 for name, about in cluster.columns.items()
             },
         }
-        for cluster, said in zip(clusters, words, strict=True)
+        for cluster, said in zip(clusters, differences(clusters), strict=True)
     ]
     return sorted(rows, key=lambda row: -row["share"])
 
 
 def headline(model: ScStream) -> str:
-    """Return how many clusters label rows, and how many more the model remembers."""
-    k = int(model._fitted().labelling.sum())
-    more = model.n_clusters_ - k
-    return counted(k, "cluster") + (f" ({more} more without recent rows)" if more else "")
+    """Return how many clusters label rows, in how many groups, and how many others there are."""
+    groups = groups_of(model)
+    within = f" in {counted(len(set(groups.values())), 'group')}" if joined(groups) else ""
+    more = model.n_clusters_ - len(groups)
+    rest = f" ({more} more without recent rows)" if more else ""
+    return f"{counted(len(groups), 'cluster')}{rest}{within}"
 
 
 @numpy_defaults
 def groups_of(model: ScStream) -> dict[int, int]:
-    """Return the group of each cluster; nothing where every cluster is a group of its own."""
-    found = model._groups_kept().preview(model._learner, model._rules, model._level).group
-    joined = len(set(found.values())) < len(found)
-    return dict(found) if joined or model.group_level is not None else {}
+    """Return the group of each cluster that labels rows."""
+    found = model._groups_kept().preview(model._fitted(), model._rules, model._level).group
+    learner = model._learner
+    return {i: found[i] for i in learner.state.ids[learner.labelling].tolist()}
+
+
+def joined(groups: Mapping[int, int]) -> bool:
+    """Whether some clusters are parts of one whole."""
+    return len(set(groups.values())) < len(groups)
 
 
 def _key(name: Any) -> str:
