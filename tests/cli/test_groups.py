@@ -104,7 +104,11 @@ def test_so_many_groups_as_are_wished_for_everywhere(data, tmp_path, capsys, n):
     }
     if n < found["n_clusters"]:
         assert f" clusters in {n} group" in told
-        assert f"in {n} group" in render_report(notes)
+        page = render_report(notes)
+        assert f"in {n} group" in page
+        assert page.count("<details><summary>Group ") == n
+        tables = page.partition('<div class="page">')[0]
+        assert all(f"<tr><td>{one}</td>" in tables for one in group)
     other = tmp_path / "other.csv"
     assert run("predict", tmp_path / "state", data[0], "-o", other) == 0
     with other.open() as file:

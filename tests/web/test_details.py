@@ -219,3 +219,36 @@ def test_a_cluster_that_wanders_is_told_of(tab, run):
     assert 2 <= len(told) <= 3
     assert all(text.startswith(f"drift{moving.id}, by 3") for text in told)
     assert page.complaints == []
+
+
+def test_groups_are_listed_and_unfold_to_their_clusters(tab):
+    rng = np.random.default_rng(0)
+    square = 14.0 * rng.integers(3, size=2000)
+    X = rng.uniform(-3.0, 3.0, size=(2000, 2)) + square[:, None]
+    model = ScStream(random_state=0, group_level=0.3)
+    live = Live(Served(model, pause=0.0), Settings())
+    for part in np.split(X, 4):
+        live.observe(model.partial_fit(part), rows=part)
+    try:
+        page = tab().open_run(live.link)
+        groups = {group.id: group.members for group in model.groups_}
+        assert len(groups) == 3
+        assert page.text("#groups") == "3"
+        assert page.page.locator("#cluster-list li").count() == 3
+        first = page.page.locator("#cluster-list .whole button").first
+        own = groups[int(first.get_attribute("data-group"))]
+        assert f"{len(own)} clusters. " in first.text_content()
+        page.click(first)
+        inside = page.page.locator("#cluster-list .inside button")
+        assert {int(one.get_attribute("data-id")) for one in inside.all()} == set(own)
+        page.click(inside)
+        assert page.text("#detail h2").startswith("Cluster ")
+        page.click(first)  # a chosen cluster stays in view
+        assert inside.count() == len(own)
+        page.click("#detail .close")
+        assert inside.count() == 0
+        page.page.locator("#search").fill(str(own[0]))
+        page.wait("document.querySelectorAll('#cluster-list .whole').length === 0")
+        assert page.complaints == []
+    finally:
+        live.close()

@@ -39,6 +39,7 @@ export interface Moment {
   spreads?: [number, number, number][];
   speeds?: (number | null)[];
   groups?: number[];
+  group_says?: string[]; // what makes each group different, the lowest id first
   score?: number[]; // the mean, then the quantiles 0, .05, .25, .5, .75 and .95
   rows?: SampledRows;
   unusual?: KeptRow[];

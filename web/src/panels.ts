@@ -1,6 +1,6 @@
 // Numbers, the list of clusters, and the rows that were hardly expected.
 
-import type { KeptRow } from "./chronicle";
+import type { KeptRow, Moment } from "./chronicle";
 import { colorOf } from "./colors";
 import { byId, make, setText, table } from "./dom";
 import * as format from "./format";
@@ -19,6 +19,9 @@ export function showNumbers(store: Store): void {
   setText(byId("rate"), store.status === "live" ? format.rate(store.rowsPerSecond) : "–");
   setText(byId("batches"), format.count(store.batches));
   setText(byId("clusters"), moment ? String(moment.ids.length) : "–");
+  const groups = moment ? store.wholes().length : 0;
+  byId("groups").parentElement!.hidden = groups === 0;
+  setText(byId("groups"), String(groups));
   setText(byId("time"), moment ? format.time(moment.time) : "–");
   const slider = byId<HTMLInputElement>("scrub");
   slider.max = String(Math.max(store.moments.length - 1, 0));
@@ -36,32 +39,73 @@ function statusOf(store: Store): string {
   return store.following ? "live" : "paused";
 }
 
+// A line of the list: a cluster, or a group of several.
+interface Line {
+  id: number;
+  share: number;
+  says: string;
+  places: number[]; // of the clusters
+  group: boolean;
+  inside: boolean; // a cluster below its group
+}
+
 export function showClusters(store: Store): void {
   const list = byId("cluster-list");
   const moment = store.current;
   const wanted = byId<HTMLInputElement>("search").value.trim();
-  const order = moment ? store.order() : [];
-  const fits = (i: number) => String(moment!.ids[i]).startsWith(wanted) || moment!.says?.[i]?.toLowerCase().includes(wanted.toLowerCase());
-  const shown = order.filter((i) => !wanted || fits(i));
-  const rows = shown.slice(0, LISTED);
-  const most = order.length ? moment!.weights[order[0]!]! : 1;
+  const lines = moment ? linesOf(store, moment, wanted.toLowerCase()) : [];
+  const rows = lines.slice(0, LISTED);
+  const most = Math.max(0, ...lines.map((line) => line.share));
   while (list.children.length > rows.length) list.lastElementChild!.remove();
-  rows.forEach((i, at) => {
+  rows.forEach((line, at) => {
     const item = (list.children[at] as HTMLElement | undefined) ?? list.appendChild(newItem(store));
-    const id = moment!.ids[i]!;
+    item.className = line.group ? "whole" : line.inside ? "inside" : "";
     const button = item.firstElementChild as HTMLButtonElement;
-    button.dataset.id = String(id);
-    button.setAttribute("aria-pressed", String(store.selected === id));
+    button.dataset[line.group ? "group" : "id"] = String(line.id);
+    delete button.dataset[line.group ? "id" : "group"];
+    const open = line.group && rows[at + 1]?.inside;
+    button.setAttribute(line.group ? "aria-expanded" : "aria-pressed", String(line.group ? open : store.selected === line.id));
+    button.removeAttribute(line.group ? "aria-pressed" : "aria-expanded");
     const [swatch, name, bar, share, says] = button.children as unknown as HTMLElement[];
-    swatch!.style.background = colorOf(id);
-    setText(name!, String(id));
+    swatch!.style.background = line.group ? "none" : colorOf(line.id);
+    setText(swatch!, line.group ? (open ? "▾" : "▸") : "");
+    setText(name!, line.group ? `Group ${line.id}` : String(line.id));
     const part = bar!.firstElementChild as HTMLElement;
-    part.style.width = `${(100 * moment!.weights[i]!) / (most || 1)}%`;
-    part.style.background = colorOf(id);
-    setText(share!, format.share(moment!.weights[i]!));
-    setText(says!, moment!.says?.[i] ?? "");
+    part.style.width = `${(100 * line.share) / (most || 1)}%`;
+    part.style.background = stripes(moment!, line);
+    setText(share!, format.share(line.share));
+    setText(says!, line.group ? `${line.places.length} clusters. ${line.says}` : line.says);
   });
-  setText(byId("cluster-note"), noteOf(shown.length, rows.length, wanted));
+  setText(byId("cluster-note"), noteOf(lines.length, rows.length, wanted));
+}
+
+// The groups, and below those that are unfolded their clusters; of a search the clusters it finds.
+function linesOf(store: Store, moment: Moment, wanted: string): Line[] {
+  const line = (i: number, inside: boolean) => ({
+    id: moment.ids[i]!, share: moment.weights[i]!, says: moment.says?.[i] ?? "", places: [i], group: false, inside,
+  });
+  const wholes = store.wholes();
+  if (wanted || !wholes.length) {
+    const lines = store.order().map((i) => line(i, false));
+    return lines.filter(({ id, says }) => !wanted || String(id).startsWith(wanted) || says.toLowerCase().includes(wanted));
+  }
+  return wholes.flatMap((whole) => {
+    if (whole.places.length === 1) return [line(whole.places[0]!, false)];
+    const own = store.isOpen(whole) ? whole.places.map((i) => line(i, true)) : [];
+    return [{ ...whole, group: true, inside: false }, ...own];
+  });
+}
+
+// The colours of a line's clusters, each as wide as its share.
+function stripes(moment: Moment, { places, share }: Line): string {
+  if (places.length === 1) return colorOf(moment.ids[places[0]!]!);
+  let sum = 0;
+  const stops = places.map((i) => {
+    const from = sum / (share || 1);
+    sum += moment.weights[i]!;
+    return `${colorOf(moment.ids[i]!)} ${100 * from}% ${(100 * sum) / (share || 1)}%`;
+  });
+  return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
 function newItem(store: Store): HTMLElement {
@@ -70,8 +114,11 @@ function newItem(store: Store): HTMLElement {
   const bar = make("span", "", { class: "bar" });
   bar.append(make("i"));
   button.append(make("span", "", { class: "swatch" }), make("span", "", { class: "name" }), bar, make("span", "", { class: "share" }), make("span", "", { class: "says" }));
-  button.addEventListener("click", () => store.select(Number(button.dataset.id)));
-  button.addEventListener("pointerenter", () => store.hover(Number(button.dataset.id)));
+  button.addEventListener("click", () => {
+    if (button.dataset.group !== undefined) store.fold(Number(button.dataset.group));
+    else store.select(Number(button.dataset.id));
+  });
+  button.addEventListener("pointerenter", () => store.hover(button.dataset.id === undefined ? null : Number(button.dataset.id)));
   button.addEventListener("pointerleave", () => store.hover(null));
   item.append(button);
   return item;

@@ -13,6 +13,14 @@ const REPLAY = 20_000; // milliseconds that a whole run takes, if it has moments
 const STEP = 140; // milliseconds of a step of it
 
 export type Status = "live" | "waiting" | "ended";
+
+// Clusters that are parts of one whole.
+export interface Whole {
+  id: number;
+  places: number[]; // of its clusters, the largest first
+  share: number;
+  says: string;
+}
 type Listener = () => void;
 
 export class Store {
@@ -31,6 +39,7 @@ export class Store {
   selected: number | null = null; // the cluster whose detail is shown
   momentOpen = false; // or that of the moment
   hovered: number | null = null;
+  private unfolded = new Set<number>(); // groups whose clusters are listed
   private drift = new Drift();
   private playing = 0; // the timer of a replay
   private at = -1; // the moment that is looked at; -1 for the latest
@@ -142,6 +151,27 @@ export class Store {
   order(): number[] {
     const { ids, weights } = this.current!;
     return ids.map((_, i) => i).sort((p, q) => weights[q]! - weights[p]!);
+  }
+
+  // The groups, the largest first; none where each is one cluster.
+  wholes(): Whole[] {
+    const { groups, group_says: says, weights } = this.current!;
+    if (!groups || !says) return [];
+    const order = this.order();
+    const found = [...new Set(groups)].sort((a, b) => a - b).map((id, at) => {
+      const places = order.filter((i) => groups[i] === id);
+      return { id, places, share: places.reduce((sum, i) => sum + weights[i]!, 0), says: says[at] ?? "" };
+    });
+    return found.sort((a, b) => b.share - a.share);
+  }
+
+  isOpen({ id, places }: Whole): boolean {
+    return this.unfolded.has(id) || places.some((i) => this.current!.ids[i] === this.selected);
+  }
+
+  fold(id: number): void {
+    if (!this.unfolded.delete(id)) this.unfolded.add(id);
+    this.changed();
   }
 
   goTo(index: number): void {
