@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 ARGS ?=
+NATIVE := $(wildcard src/scstream/core/native/*.?pp src/scstream/core/native/CMakeLists.txt)
 RESULTS ?= $(wildcard benchmarks/results/*.jsonl)
 
 VENV := .venv
@@ -97,8 +98,8 @@ clean:  ## remove caches and build products; keeps .venv
 	@rm -rf build dist docs/generated docs/gallery docs/drawn .mypy_cache .pytest_cache .ruff_cache scstream-demo.png
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf
 
-# The environment, made once and brought up to date when pyproject.toml changes.
-$(READY): pyproject.toml
+# The environment, made once and brought up to date when pyproject.toml or the C++ code changes.
+$(READY): pyproject.toml $(NATIVE)
 	@test -x $(RUN) || command -v "$(PYTHON)" >/dev/null || { \
 	    echo "'$(PYTHON)' was not found: install Python 3.11 or newer, or name it: make PYTHON=..."; \
 	    exit 1; }

@@ -1,7 +1,7 @@
 """Builds wheel and sdist, installs each into a fresh environment, and tries it: ``make dist``.
 
-The environments see the packages of this one, so that nothing is downloaded; with ``--alone`` they
-install the dependencies themselves.
+The environments see the packages of this one, so that only what builds is downloaded; with
+``--alone`` they install the dependencies themselves.
 """
 
 import argparse
@@ -30,7 +30,8 @@ np.savetxt("rows.csv", X, delimiter=",", header="x,y", comments="")
 command = [pathlib.Path(sys.executable).parent / "scstream"]
 subprocess.run([*command, "run", "rows.csv", "-o", "labels.csv", "--quiet"], check=True)
 assert len(pathlib.Path("labels.csv").read_text().splitlines()) == 201
-subprocess.run([*command, "--version"], check=True)
+said = subprocess.run([*command, "--version"], check=True, capture_output=True, text=True).stdout
+assert said == f"scstream {sys.argv[1]} (native core)\n", said
 """
 
 
@@ -39,10 +40,9 @@ def main():
     parser.add_argument("--alone", action="store_true", help="install the dependencies, too")
     parser.add_argument("--to", type=Path, default=ROOT / "dist", help="default: dist")
     args = parser.parse_args()
-    more = [] if args.alone else ["--no-isolation"]
-    run(sys.executable, "-m", "build", *more, "--outdir", args.to, ROOT)
+    run(sys.executable, "-m", "build", "--outdir", args.to, ROOT)
     version = version_of(ROOT)
-    wheel = args.to / f"scstream-{version}-py3-none-any.whl"
+    wheel = max(args.to.glob(f"scstream-{version}-*.whl"), key=lambda file: file.stat().st_mtime)
     source = args.to / f"scstream-{version}.tar.gz"
     check_content(wheel, source, version)
     for file in (wheel, source):
@@ -63,14 +63,16 @@ def version_of(root):
 def check_content(wheel, source, version):
     """Make sure that all is in the files, and nothing else."""
     inside = set(zipfile.ZipFile(wheel).namelist())
-    folder = ROOT / "src"
-    files = (
-        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in str(path)
+    listed = subprocess.run(
+        ["git", "ls-files", "src"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    ours = {str(path.relative_to(folder)) for path in files}
+    ours = {name.removeprefix("src/") for name in listed.stdout.split()}
     assert {"scstream/py.typed", "scstream/web/page/index.html"} <= ours
-    assert ours <= inside, sorted(ours - inside)[:5]
-    strange = {name for name in inside - ours if ".dist-info/" not in name}
+    used = {name for name in ours if not name.endswith((".cpp", ".hpp", "CMakeLists.txt"))}
+    assert used <= inside, sorted(used - inside)[:5]
+    built = "scstream/core/native/_compiled."
+    assert any(name.startswith(built) for name in inside)
+    strange = {n for n in inside - used if ".dist-info/" not in n and not n.startswith(built)}
     assert not strange, sorted(strange)[:5]
     with tarfile.open(source) as archive:
         packed = {name.removeprefix(f"scstream-{version}/") for name in archive.getnames()}
@@ -98,7 +100,7 @@ def try_out(file, version, *, alone):
             ).stdout.strip()  # fmt: skip
             here = Path(next(path for path in sys.path if path.endswith("site-packages")))
             Path(site, "outer.pth").write_text(f"{here}\n")
-        extra = [] if alone else ["--no-deps", "--no-build-isolation"]
+        extra = [] if alone else ["--no-deps"]
         run(python, "-m", "pip", "install", "--quiet", "--force-reinstall", *extra, file)
         run(python, "-c", SMOKE, version, cwd=folder)
         print(f"{file.name}: installed and tried")

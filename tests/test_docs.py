@@ -125,8 +125,7 @@ def test_every_link_leads_somewhere(page):
 
 @pytest.mark.parametrize("address", [None, "https://example.org/scstream"])
 def test_the_long_description_has_no_link_into_a_checkout(address):
-    pytest.importorskip("hatchling")
-    describe = runpy.run_path(str(ROOT / "hatch_build.py"))["long_description"]
+    describe = runpy.run_path(str(ROOT / "package_metadata.py"))["long_description"]
     readme = (ROOT / "README.md").read_text()
     text = describe(readme, address, "1.2.3")
     links = re.findall(r"\]\(([^)]*)\)", text)

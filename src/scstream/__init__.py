@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from scstream.sampler.rules import Rules
     from scstream.service import serve
     from scstream.tuning import tune
+    from scstream.versions import show_versions
 
 __version__ = "0.1.0"
 
@@ -70,6 +71,7 @@ __all__ = [
     "__version__",
     "run",
     "serve",
+    "show_versions",
     "tune",
 ]
 
@@ -81,6 +83,7 @@ _HOME = {
     "ScStream": "scstream.model",
     "run": "scstream.pipeline",
     "serve": "scstream.service",
+    "show_versions": "scstream.versions",
     "tune": "scstream.tuning",
 }
 

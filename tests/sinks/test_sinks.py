@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from scstream.kernels.text_layout import fixed, lay_out
 from scstream.sinks import FIELDS, open_sink
 from scstream.sinks.journals import RejectJournal
+from scstream.sinks.lines import in_last_decimals, with_numbers
 from scstream.sources import Batch, Reject, SourceOptions, open_source
 
 LABELS = np.array([0, 12, -1])
@@ -35,13 +35,13 @@ def test_numbers_are_laid_out_as_python_would():
     values = np.concatenate(
         [rng.normal(size=500) * 10.0 ** rng.integers(-6, 9, size=500), [0, -0.5]]
     )
-    units = fixed(values, 4)
-    text = lay_out([units], [4], [b"", b"\n"]).decode()
+    units = in_last_decimals(values, 4)
+    text = with_numbers([units], [4], [b"", b"\n"]).decode()
     assert text == "".join(f"{round(v * 1e4) / 1e4:.4f}\n" for v in values.tolist()).replace(
         "-0.0000", "0.0000"
     )
-    assert fixed(np.array([1e300]), 4) is None
-    assert fixed(np.array([np.nan]), 4) is None
+    assert in_last_decimals(np.array([1e300]), 4) is None
+    assert in_last_decimals(np.array([np.nan]), 4) is None
 
 
 def test_plain_csv_and_json_lines(tmp_path):

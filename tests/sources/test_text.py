@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scstream.kernels import text_numbers
 from scstream.sources import MalformedRow, SourceOptions, format_of, open_source
 from scstream.sources.readers import BLOCK
 from scstream.sources.rows import as_word
@@ -44,36 +43,7 @@ def lists(batch):
     return np.asarray(batch.X).tolist()
 
 
-def numbers(texts, point=46):
-    high, low = text_numbers.powers()
-    out = []
-    for text in texts:
-        buf = np.frombuffer(text.encode(), np.uint8)
-        out.append(text_numbers.number(buf, 0, len(buf), point, high, low))
-    return out
-
-
 # -- numbers ------------------------------------------------------------------------------------
-
-
-def test_numbers_are_those_that_python_reads():
-    rng = np.random.default_rng(0)
-    bits = rng.integers(0, 2**63, size=4000, dtype=np.uint64).view(np.float64)
-    texts = [repr(x) for x in bits[np.isfinite(bits)].tolist()]
-    texts += [repr(x) for x in rng.normal(size=4000).tolist()]
-    texts += [f"{x:.19g}" for x in rng.normal(size=1000).tolist()]
-    texts += [f"{x:.3f}" for x in rng.normal(size=1000).tolist()]
-    found = numbers(texts)
-    plain = [(t, v) for t, v in zip(texts, found, strict=True) if v == v]
-    assert len(plain) > 0.9 * len(texts)  # the others are left to Python
-    assert [v for _, v in plain] == [float(t) for t, _ in plain]
-
-
-def test_numbers_with_exponents_are_read_without_a_compiler_too():
-    number = getattr(text_numbers.number, "py_func", text_numbers.number)
-    for text in ("1e5", "2.5e-15", "-3E+2"):
-        buf = np.frombuffer(text.encode(), np.uint8)
-        assert number(buf, 0, len(buf), 46, *text_numbers.powers()) == float(text)
 
 
 @pytest.mark.parametrize(

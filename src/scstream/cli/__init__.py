@@ -18,7 +18,6 @@ from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
 
-from scstream import __version__
 from scstream.cli.advice import spelled
 from scstream.cli.errors import UsageError
 from scstream.support.advice import advice_of
@@ -198,6 +197,19 @@ def _unknown(word: str, parser: argparse.ArgumentParser, command: str) -> str:
     return f"there is no option {name}." + (f" Did you mean {similar[0]}?" if similar else "")
 
 
+class _Version(argparse.Action):
+    """Prints the version, and which core runs; loads NumPy only then."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(nargs=0, **given)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from scstream.versions import version_line
+
+        print(version_line())
+        parser.exit()
+
+
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser, with the options of one command if there is one of that name."""
     parser = _Parser(
@@ -207,7 +219,7 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"scstream {__version__}")
+    parser.add_argument("--version", action=_Version, help="show the version and exit")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
         if command not in COMMANDS:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scstream.core import approach, choose_nearest
 from scstream.families.scores import Array, Points
-from scstream.kernels.centres import approach, choose_nearest
 from scstream.support.memory import for_kernels
 from scstream.support.threads import over_rows
 
@@ -31,27 +31,24 @@ def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 def _choose_nearest(E: Points, square: Array, centres: Array, z: NDArray[np.int64]) -> None:
     """Fill which of the centres (m, d) is nearest to each row (n,), from one that may be."""
-    m, product = len(centres), centres @ centres.T
+    product = centres @ centres.T
     lengths = product.diagonal().copy()
     apart = np.add.outer(lengths, lengths) - 2.0 * product
     np.fill_diagonal(apart, 0.0)
 
     def job(cut: slice) -> None:
-        reach, near = np.empty(_BLOCK), np.empty((m, m + 1), dtype=np.int64)
         for a in range(cut.start, cut.stop, _BLOCK):
             at = slice(a, min(a + _BLOCK, cut.stop))
-            choose_nearest(
-                *_factors(E[at], centres), square[at], lengths, apart, reach, near, z[at]
-            )
+            choose_nearest(*_factors(E[at], centres), square[at], lengths, apart, z[at])
 
-    over_rows(job, len(z), width=m)
+    over_rows(job, len(z), width=len(centres))
 
 
 def _factors(E: Points, centres: Array) -> tuple[Array, Array]:
-    """Return rows and centres as kernels take them: of sparse or wide rows it is the products."""
+    """Return rows and centres as the core takes them: of sparse or wide rows it is the products."""
     if isinstance(E, np.ndarray) and E.shape[1] <= _FEW_COLUMNS:
         return E, centres
-    return E @ centres.T, centres[:, :0]
+    return np.ascontiguousarray(E @ centres.T, dtype=np.float64), np.empty((len(centres), 0))
 
 
 def _numbered(z: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -76,14 +73,14 @@ def _plus_plus(
 
     Returns their places, and the nearest centre of each row. ``square`` (n,) are rows' squares.
     """
-    n, count, apart = len(square), 0, np.empty(m)
+    n, count = len(square), 0
     pick, picks = int(rng.integers(n)), np.empty(m, dtype=np.int64)
     nearest, cumulated, z = np.full(n, np.inf), np.empty(n), np.zeros(n, dtype=np.int64)
     while True:
         picks[count] = pick
         count += 1
         rows, centre = _factors(E, _row(E, pick))
-        approach(rows, centre, square, picks, count, apart, nearest, z, cumulated)
+        approach(rows, centre, square, picks[:count], nearest, z, cumulated)
         if count == m or cumulated[-1] <= 0:
             return picks[:count], z
         pick = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.text_layout import fixed, lay_out
+from scstream.core import lay_out
 from scstream.sinks.base import WRITTEN, check_format, column_names, count_of
 from scstream.sinks.fields import FieldSink, dicts_of, names_of
 from scstream.sinks.files import AddedFile
@@ -24,6 +24,8 @@ from scstream.sources.base import Batch, Place
 from scstream.sources.records import TextRecords
 
 DECIMALS = {"label": 0, "group": 0, "probability": 6, "score": 4, "anomaly": 9}
+_WIDEST = 21  # characters of a whole number and its decimal point
+_LARGEST = 9e15  # whole numbers up to here are exact
 
 
 class LineSink(AddedFile, FieldSink):
@@ -81,7 +83,7 @@ class LineSink(AddedFile, FieldSink):
     def _body(self, batch: Batch, numbers: NDArray[np.int64], found: list[Any]) -> bytes:
         """Return the rows as text: by the compiled pass where that can be."""
         whole = [
-            fixed(values, DECIMALS[name]) for name, values in zip(self.fields, found, strict=True)
+            in_last_decimals(values, DECIMALS[name]) for name, values in zip(self.fields, found, strict=True)
         ]
         columns = [column for column in whole if column is not None]
         if len(columns) == len(whole):
@@ -138,13 +140,13 @@ class CsvSink(LineSink):
     def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
         sep = self.separator.encode()
         glue = [b"", *[sep] * len(columns), b"\n"]
-        return lay_out([numbers, *columns], [0, *self._decimals()], glue)
+        return with_numbers([numbers, *columns], [0, *self._decimals()], glue)
 
     def _spliced(self, rows: TextRecords, columns: list[NDArray[np.int64]]) -> bytes | None:
         if rows.kind != "csv" or rows.separator != self.separator:
             return None
         glue = [*[self.separator.encode()] * len(columns), b"\n"]
-        return lay_out(columns, self._decimals(), glue, rows.data, rows.bounds)
+        return with_numbers(columns, self._decimals(), glue, rows.data, rows.bounds)
 
     def _general(self, rows: list[dict[str, Any]]) -> bytes:
         return b"".join(self._line(["" if v is None else v for v in r.values()]) for r in rows)
@@ -162,7 +164,7 @@ class JsonSink(LineSink):
 
     def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
         glue = [b'{"row": ', *(f', "{name}": '.encode() for name in self.fields), b"}\n"]
-        return lay_out([numbers, *columns], [0, *self._decimals()], glue)
+        return with_numbers([numbers, *columns], [0, *self._decimals()], glue)
 
     def _spliced(self, rows: TextRecords, columns: list[NDArray[np.int64]]) -> bytes | None:
         bounds = _open_objects(rows)
@@ -170,11 +172,51 @@ class JsonSink(LineSink):
             return None
         names = column_names(self.fields, rows.names)
         glue = [*(f', "{name}": '.encode() for name in names), b"}\n"]
-        return lay_out(columns, self._decimals(), glue, rows.data, bounds)
+        return with_numbers(columns, self._decimals(), glue, rows.data, bounds)
 
     def _general(self, rows: list[dict[str, Any]]) -> bytes:
         lines = (json.dumps(_jsonable(row), default=str, allow_nan=False) for row in rows)
         return "".join(line + "\n" for line in lines).encode()
+
+
+def in_last_decimals(values: NDArray[Any], decimals: int) -> NDArray[np.int64] | None:
+    """Return numbers (n,) in units of their last decimal; None if one is too large or none."""
+    scaled = np.rint(values * 10.0**decimals)
+    if len(scaled) and not np.abs(scaled).max() < _LARGEST:
+        return None
+    return scaled.astype(np.int64)
+
+
+def with_numbers(
+    columns: Sequence[NDArray[np.int64]],
+    decimals: Sequence[int],
+    glue: Sequence[bytes],
+    data: bytes = b"",
+    bounds: NDArray[np.int64] | None = None,
+) -> bytes:
+    """Return rows of numbers as text, behind parts ``data[a:b]`` of other text (n, 2).
+
+    Parameters
+    ----------
+    columns : sequence of int64 (n,)
+        m of them, in units of their last decimal.
+    decimals : sequence of int
+        How many each has.
+    glue : sequence of bytes
+        What comes before each number, and behind the last: m + 1 of them.
+    data, bounds : bytes, int64 (n, 2)
+    """
+    values = np.column_stack(columns)
+    n, m = values.shape
+    if bounds is None:
+        bounds = np.zeros((n, 2), dtype=np.int64)
+    at = np.cumsum([0, *map(len, glue)])
+    joints = np.frombuffer(b"".join(glue), dtype=np.uint8)
+    room = int((bounds[:, 1] - bounds[:, 0]).sum()) + n * (len(joints) + m * _WIDEST)
+    out, source = np.empty(room, dtype=np.uint8), np.frombuffer(data, dtype=np.uint8)
+    places, starts = np.asarray(decimals, dtype=np.int64), np.ascontiguousarray(bounds)
+    used = lay_out(values, places, joints, at, source, starts, out)
+    return out[:used].tobytes()
 
 
 def _open_objects(rows: TextRecords) -> NDArray[np.int64] | None:

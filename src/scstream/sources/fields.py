@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from scstream.kernels import text_scan
+from scstream.core import SKIP
 from scstream.sources.chunks import Floats, Ints
 from scstream.sources.guess.amounts import amount
 from scstream.sources.guess.looks import column_key
@@ -128,7 +128,7 @@ def scan_roles(schema: Schema) -> tuple[Ints, int, int]:
 
     The times are the last of the numbers, or of the texts.
     """
-    roles = np.full(len(schema.names), text_scan.SKIP)
+    roles = np.full(len(schema.names), SKIP)
     numbers = texts = 0
     for j, kind in zip(schema.used, schema.kinds, strict=True):
         if kind == "text":

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scstream.kernels import text_scan
-from scstream.kernels.text_numbers import powers
+from scstream.core import Form, Found, powers_of_ten, scan
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Ints
 from scstream.sources.fields import RETURN, NumberFields, bare_return, scan_roles
@@ -165,19 +164,16 @@ class SeparatedSource(TextSource):
 
     def _records(self, text: bytes, final: bool, cap: int = _FEW) -> Ints:
         """Return where the first records are."""
-        found = text_scan.Found.room(cap, 0, 0)
+        found = Found.room(cap, 0, 0)
         rows = self._scan(text, final, np.empty(0, np.int64), found)[0]
         return found.bounds[:rows]
 
     def _scan(
-        self, text: bytes, final: bool, roles: Ints, found: text_scan.Found
+        self, text: bytes, final: bool, roles: Ints, found: Found
     ) -> tuple[int, int, int, int]:
-        """Read the records of a block, see `scstream.kernels.text_scan.scan`."""
-        form = text_scan.Form(ord(self.separator), ord(self.decimal), roles, *powers())
-        read: tuple[int, int, int, int] = text_scan.scan(
-            np.frombuffer(text, np.uint8), final, form, found
-        )
-        return read
+        """Read the records of a block, see `scstream.core.scan`."""
+        form = Form(ord(self.separator), ord(self.decimal), roles, powers_of_ten())
+        return scan(np.frombuffer(text, np.uint8), final, form, found)
 
     def _split(self, record: bytes) -> list[str]:
         return split(record.decode("utf-8", "replace"), self.separator)
@@ -187,7 +183,7 @@ class SeparatedSource(TextSource):
     def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
         schema = self.schema
         roles, n_numbers, n_texts = scan_roles(schema)
-        found = text_scan.Found.room(text.count(b"\n") + 1, n_numbers, n_texts)
+        found = Found.room(text.count(b"\n") + 1, n_numbers, n_texts)
         rows, n_odd, taken, lines = self._scan(text, start.final, roles, found)
         if rows == 0:
             return None, taken, lines

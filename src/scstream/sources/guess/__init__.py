@@ -1,6 +1,6 @@
 """What a table is, from a look at its first rows: its encoding, its dialect, its columns.
 
-The own scanner reads the rows (`scstream.kernels.text_scan`): it can start at any byte, which a
+The own scanner reads the rows (`scstream.core.scan`): it can start at any byte, which a
 resume needs, and follows a file that grows. pyarrow's and polars' readers do neither. The tests
 compare what it reads with the ``csv`` module and with pandas.
 """

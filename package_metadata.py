@@ -1,9 +1,9 @@
-"""The long description of the package: README.md with links that work outside of a checkout."""
+"""What the build asks for: the version, and README.md with links that work everywhere."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-
-from hatchling.metadata.plugin.interface import MetadataHookInterface
+from typing import Any
 
 RELATIVE = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)]*)\)")
 
@@ -31,17 +31,12 @@ def long_description(readme: str, address: str | None, version: str) -> str:
     return RELATIVE.sub(replaced, readme)
 
 
-class LongDescription(MetadataHookInterface):
-    """Sets ``readme`` from README.md and the repository's address in ``project.urls``."""
-
-    def update(self, metadata: dict) -> None:
-        """Add the long description to the metadata."""
-        root = Path(self.root)
-        source = (root / "src" / "scstream" / "__init__.py").read_text(encoding="utf-8")
-        version = re.search(r'__version__ = "([^"]+)"', source)[1]
-        text = (root / "README.md").read_text(encoding="utf-8")
-        address = metadata.get("urls", {}).get("Repository")
-        metadata["readme"] = {
-            "content-type": "text/markdown",
-            "text": long_description(text, address, version),
-        }
+def dynamic_metadata(settings: Mapping[str, Any], project: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata that is computed: the version and the long description."""
+    root = Path(__file__).parent
+    source = (root / "src" / "scstream" / "__init__.py").read_text(encoding="utf-8")
+    version = re.search(r'__version__ = "([^"]+)"', source)[1]
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    address = project.get("urls", {}).get("Repository")
+    text = long_description(readme, address, version)
+    return {"version": version, "readme": {"content-type": "text/markdown", "text": text}}

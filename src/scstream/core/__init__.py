@@ -1,0 +1,181 @@
+"""The core: arithmetic on arrays, once in NumPy (`plain`) and once in C++ (`native`).
+
+Each function has the same arguments and results in both. The native core runs where it was built;
+``SCSTREAM_CORE=plain`` chooses the other one, ``SCSTREAM_CORE=native`` insists.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Text = NDArray[np.uint8]
+
+SKIP = -1  # role of a field that is not read; texts have roles of -2 and below
+
+
+def _chosen() -> ModuleType:
+    """Return the core that runs."""
+    wanted = os.environ.get("SCSTREAM_CORE", "")
+    if wanted not in ("", "plain", "native"):
+        raise ImportError(f"SCSTREAM_CORE must be 'plain' or 'native'; got {wanted!r}.")
+    if wanted != "plain":
+        try:
+            return import_module("scstream.core.native")
+        except ImportError as error:
+            if wanted:
+                raise ImportError(
+                    "SCSTREAM_CORE=native, but the native core was not built when scstream was "
+                    "installed: that takes a C++ compiler."
+                ) from error
+    return import_module("scstream.core.plain")
+
+
+_core = _chosen()
+
+
+def name() -> str:
+    """Return which core runs: ``"native"`` or ``"plain"``."""
+    return _core.__name__.rpartition(".")[2]
+
+
+# -- text ---------------------------------------------------------------------------------------
+
+
+class Form(NamedTuple):
+    """How the fields of separated text are written, and what is read of each."""
+
+    separator: int  # the byte between fields
+    point: int  # the byte before decimals
+    roles: Ints  # (f,): a column of the numbers, `SKIP`, or ``-2 - t`` for text t
+    powers: Floats  # (2, 561): those of `powers_of_ten`
+
+
+class Found(NamedTuple):
+    """Where `scan` writes what it finds, with room for some records."""
+
+    numbers: Floats  # (room, d)
+    spans: Ints  # (room, t, 2): where texts begin and end, quotes aside
+    # (room, 5): where each record begins and ends, where the next one begins, and how many line
+    # ends came before its beginning and before that of the next one
+    bounds: Ints
+    fields: Ints  # (room,): how many; -1 if something follows a closing quote
+    odd: Ints  # (room d, 4): no plain numbers: record, column, beginning and end
+
+    @classmethod
+    def room(cls, records: int, numbers: int, texts: int) -> Found:
+        """Return room for so many records with so many numbers and texts each."""
+        return cls(
+            np.empty((records, numbers)),
+            np.empty((records, texts, 2), np.int64),
+            np.empty((records, 5), np.int64),
+            np.empty(records, np.int64),
+            np.empty((records * numbers, 4), np.int64),
+        )
+
+
+@cache
+def powers_of_ten() -> Floats:
+    """Return 10^-280 to 10^280 as pairs of doubles (2, 561) that add up to them, to 106 bits."""
+    from fractions import Fraction
+
+    whole = [Fraction(10) ** e for e in range(-280, 281)]
+    high = [float(value) for value in whole]
+    low = [float(value - Fraction(h)) for value, h in zip(whole, high, strict=True)]
+    return np.array([high, low])
+
+
+def scan(text: Text, final: bool, form: Form, found: Found) -> tuple[int, int, int, int]:
+    """Read the records of a block of separated text.
+
+    Numbers are the nearest doubles, as Python's ``float`` gives them. Those that are written in
+    another way are NaN and listed as odd.
+
+    Parameters
+    ----------
+    text : uint8 (size,)
+    final : bool
+        Whether nothing follows: the last record then needs no line end.
+    form : Form
+    found : Found, out
+
+    Returns
+    -------
+    rows, n_odd, at, breaks : int
+        Records and odd fields found, where the unread rest begins, and line ends before it.
+    """
+    return cast("tuple[int, int, int, int]", _core.scan(text, final, form, found))
+
+
+def lay_out(
+    values: Ints, decimals: Ints, glue: Text, glue_at: Ints, data: Text, bounds: Ints, out: Text
+) -> int:
+    """Write rows of numbers as text, and return how long it is.
+
+    Parameters
+    ----------
+    values : int64 (n, m)
+        Numbers in units of their last decimal.
+    decimals : int64 (m,)
+        How many decimals each has, at most 17.
+    glue, glue_at : uint8 (size,), int64 (m + 2,)
+        What comes before each number and behind the last, and where each of these texts begins.
+    data, bounds : uint8 (size,), int64 (n, 2)
+        What each row begins with: ``data[a:b]``.
+    out : uint8 (room,), out
+        Room for the text: 21 bytes for each number, and all that stands between.
+    """
+    return cast("int", _core.lay_out(values, decimals, glue, glue_at, data, bounds, out))
+
+
+# -- k-means ------------------------------------------------------------------------------------
+# Rows (n, d) come with centres (m, d); or their products with these, (n, m), with centres (m, 0).
+
+
+def approach(
+    rows: Floats, centre: Floats, square: Floats, picks: Ints, nearest: Floats, z: Ints,
+    cumulated: Floats,
+) -> None:  # fmt: skip
+    """Give rows to one more centre, the last of the picks, where it is nearer.
+
+    Parameters
+    ----------
+    rows, centre : float64 (n, d) and (1, d)
+    square : float64 (n,)
+        Squared lengths of the rows.
+    picks : int64 (m,)
+        The rows that are centres.
+    nearest, z : float64 (n,), int64 (n,), updated
+        The squared distance to the nearest centre, and which of the picks it is.
+    cumulated : float64 (n,), out
+        Sums of ``nearest`` up to each row.
+    """
+    _core.approach(rows, centre, square, picks, nearest, z, cumulated)
+
+
+def choose_nearest(
+    rows: Floats, centres: Floats, square: Floats, lengths: Floats, apart: Floats, z: Ints
+) -> None:
+    """Find the nearest centre of each row.
+
+    Parameters
+    ----------
+    rows, centres : float64 (n, d) and (m, d)
+    square, lengths : float64 (n,) and (m,)
+        Squared lengths of rows and centres.
+    apart : float64 (m, m)
+        Squared distances of centres from each other.
+    z : int64 (n,), updated
+        A centre that may be the nearest, and then the nearest one.
+    """
+    _core.choose_nearest(rows, centres, square, lengths, apart, z)
+
+

@@ -1,0 +1,264 @@
+// Separated text: its records and fields in one pass over the bytes, and numbers written as text.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "arrays.hpp"
+#include "numbers.hpp"
+
+namespace scstream {
+
+constexpr std::int64_t SKIP = -1;  // role of a field that is not read; texts have -2 and below
+
+// How fields are written, and what is read of each.
+struct Form {
+    std::uint8_t separator, point;
+    const std::int64_t *roles;
+    std::int64_t width;
+    Powers powers;
+};
+
+// Where a pass writes what it finds, see `scstream.core.Found`.
+struct Found {
+    Grid<double> numbers;
+    std::int64_t *spans;
+    std::int64_t texts;
+    Grid<std::int64_t> bounds;
+    std::int64_t *fields;
+    std::int64_t rows;
+    Grid<std::int64_t> odd;
+};
+
+class Scan {
+  public:
+    Scan(const std::uint8_t *text, std::int64_t size, bool final, const Form &form,
+         const Found &found)
+        : text_(text), end_(text + size), final_(final), form_(form), found_(found) {}
+
+    void run() {
+        while (at_ < end_ && row_ < found_.rows) {
+            if (*at_ == '\n') {  // an empty line
+                ++at_;
+                ++breaks_;
+            } else if (*at_ == '\r' && (at_ + 1 == end_ || at_[1] == '\n')) {
+                if (at_ + 1 == end_ && !final_) return;
+                breaks_ += at_ + 1 < end_;
+                at_ = std::min(at_ + 2, end_);
+            } else if (!record()) {
+                return;
+            }
+        }
+    }
+
+    std::int64_t rows() const { return row_; }
+    std::int64_t n_odd() const { return n_odd_; }
+    std::int64_t at() const { return at_ - text_; }
+    std::int64_t breaks() const { return breaks_; }
+
+  private:
+    // Read one record; false if the block ends before it does.
+    bool record() {
+        const std::int64_t odd_before = n_odd_;
+        fields_ = inner_ = 0;
+        broken_ = false;
+        const std::uint8_t *stop = at_;
+        while (true) {
+            stop = field(stop);
+            if (stop == nullptr) {
+                n_odd_ = odd_before;
+                return false;
+            }
+            if (stop >= end_ || *stop == '\n') break;
+            ++stop;
+        }
+        if (stop >= end_ && !final_) {
+            n_odd_ = odd_before;
+            return false;
+        }
+        const std::int64_t fields = broken_ ? -1 : fields_;
+        if (fields != form_.width) n_odd_ = odd_before;
+        const std::uint8_t *after = stop;
+        if (stop < end_) {
+            ++after;
+            ++inner_;
+        }
+        if (stop > at_ && stop[-1] == '\r') --stop;
+        std::int64_t *bounds = found_.bounds[row_];
+        bounds[0] = at_ - text_;
+        bounds[1] = stop - text_;
+        bounds[2] = after - text_;
+        bounds[3] = breaks_;
+        bounds[4] = breaks_ += inner_;
+        found_.fields[row_++] = fields;
+        at_ = after;
+        return true;
+    }
+
+    // Read the field that begins at i; return where it ends, null if the block ends before.
+    const std::uint8_t *field(const std::uint8_t *i) {
+        const std::int64_t role = fields_ < form_.width ? form_.roles[fields_] : SKIP;
+        const std::uint8_t *a = i, *b;
+        if (i < end_ && *i == '"') {
+            a = i + 1;
+            b = closing(a);
+            if (b >= end_) return nullptr;
+            i = behind_quote(b + 1);
+        } else {
+            if (role >= 0) {
+                const double value = short_number(i, end_, form_.point, form_.powers);
+                if (i > a && i < end_ && (*i == form_.separator || *i == '\n') && value == value) {
+                    found_.numbers[row_][role] = value;
+                    ++fields_;
+                    return i;
+                }
+                i = a;
+            }
+            while (i < end_ && *i != form_.separator && *i != '\n') ++i;
+            b = i;
+            if (b > a && b[-1] == '\r' && (i == end_ || *i == '\n')) --b;
+        }
+        if (role >= 0) {
+            const double value = number(a, b, form_.point, form_.powers);
+            found_.numbers[row_][role] = value;
+            if (value != value) note_odd(role, a, b);
+        } else if (role < SKIP) {
+            std::int64_t *span = found_.spans + 2 * (row_ * found_.texts - 2 - role);
+            span[0] = a - text_;
+            span[1] = b - text_;
+        }
+        ++fields_;
+        return i;
+    }
+
+    void note_odd(std::int64_t role, const std::uint8_t *a, const std::uint8_t *b) {
+        std::int64_t *odd = found_.odd[n_odd_++];
+        odd[0] = row_;
+        odd[1] = role;
+        odd[2] = a - text_;
+        odd[3] = b - text_;
+    }
+
+    // Where the closing quote is; counts line ends before it.
+    const std::uint8_t *closing(const std::uint8_t *i) {
+        for (; i < end_; ++i) {
+            if (*i == '"') {
+                if (i + 1 < end_ && i[1] == '"') {
+                    ++i;
+                } else {
+                    break;
+                }
+            } else if (*i == '\n') {
+                ++inner_;
+            }
+        }
+        return i;
+    }
+
+    // Where a quoted field ends; notes whether anything follows its closing quote.
+    const std::uint8_t *behind_quote(const std::uint8_t *i) {
+        if (i < end_ && *i == '\r' && (i + 1 == end_ || i[1] == '\n')) ++i;
+        if (i >= end_ || *i == form_.separator || *i == '\n') return i;
+        broken_ = true;
+        while (i < end_ && *i != '\n') ++i;
+        return i;
+    }
+
+    const std::uint8_t *const text_, *const end_;
+    const bool final_;
+    const Form form_;
+    const Found found_;
+    const std::uint8_t *at_ = text_;
+    std::int64_t row_ = 0, n_odd_ = 0, breaks_ = 0, fields_ = 0, inner_ = 0;
+    bool broken_ = false;
+};
+
+inline nb::tuple scan(const Bytes &text, bool final, const nb::tuple &form, const nb::tuple &found) {
+    const auto roles = part<Row<const std::int64_t>>(form, 2);
+    const auto powers = part<Table<const double>>(form, 3);
+    const auto numbers = part<Table<double>>(found, 0);
+    const auto spans = part<Block<std::int64_t>>(found, 1);
+    const auto bounds = part<Table<std::int64_t>>(found, 2);
+    const auto fields = part<Row<std::int64_t>>(found, 3);
+    const auto odd = part<Table<std::int64_t>>(found, 4);
+    const std::int64_t rows = fields.shape(0), columns = numbers.shape(1), texts = spans.shape(1);
+    require(powers.shape(0) == 2 && powers.shape(1) == 2 * RANGE + 1, "powers must be (2, 561)");
+    require(numbers.shape(0) == fields.shape(0) && spans.shape(0) == fields.shape(0) &&
+                bounds.shape(0) == fields.shape(0) && bounds.shape(1) == 5 && spans.shape(2) == 2,
+            "what is found has other shapes");
+    std::int64_t n_numbers = 0;
+    for (std::size_t f = 0; f < roles.shape(0); ++f) {
+        const std::int64_t role = roles.data()[f];
+        require(role < columns && role >= -1 - texts, "a role has no column");
+        n_numbers += role >= 0;
+    }
+    require(odd.shape(1) == 4 && static_cast<std::int64_t>(odd.shape(0)) >= rows * n_numbers,
+            "there is no room for odd fields");
+    const double *high = powers.data();
+    Scan pass(text.data(), static_cast<std::int64_t>(text.shape(0)), final,
+              {nb::cast<std::uint8_t>(form[0]), nb::cast<std::uint8_t>(form[1]), roles.data(),
+               static_cast<std::int64_t>(roles.shape(0)), {high, high + 2 * RANGE + 1}},
+              {grid(numbers), spans.data(), texts, grid(bounds), fields.data(), rows, grid(odd)});
+    {
+        nb::gil_scoped_release free;
+        pass.run();
+    }
+    return nb::make_tuple(pass.rows(), pass.n_odd(), pass.at(), pass.breaks());
+}
+
+// Write a whole number with so many decimals; return where it ends.
+inline std::uint8_t *write(std::int64_t value, std::int64_t decimals, std::uint8_t *out) {
+    std::uint8_t digits[24];
+    if (value < 0) *out++ = '-';
+    std::uint64_t v = value < 0 ? 0 - static_cast<std::uint64_t>(value) : value;
+    std::int64_t k = 0;
+    for (; v > 0 || k <= decimals; v /= 10) digits[k++] = static_cast<std::uint8_t>('0' + v % 10);
+    while (k > 0) {
+        *out++ = digits[--k];
+        if (k == decimals && k > 0) *out++ = '.';
+    }
+    return out;
+}
+
+// Write rows of numbers with text between them, see `scstream.core.lay_out`.
+inline std::int64_t lay_out(const Table<const std::int64_t> &values,
+                            const Row<const std::int64_t> &decimals, const Bytes &glue,
+                            const Row<const std::int64_t> &glue_at, const Bytes &data,
+                            const Table<const std::int64_t> &bounds, const Row<std::uint8_t> &out) {
+    const Grid<const std::int64_t> rows = grid(values), starts = grid(bounds);
+    const std::int64_t m = rows.columns, *joints = glue_at.data();
+    std::int64_t most = static_cast<std::int64_t>(glue.shape(0)) + 21 * m, room = rows.rows * most;
+    require(static_cast<std::int64_t>(decimals.shape(0)) == m &&
+                static_cast<std::int64_t>(glue_at.shape(0)) == m + 2 && starts.columns == 2 &&
+                starts.rows == rows.rows,
+            "numbers and what stands between them have other shapes");
+    for (std::int64_t c = 0; c < m; ++c)
+        require(decimals.data()[c] >= 0 && decimals.data()[c] < 18, "too many decimals");
+    require(joints[0] == 0 && joints[m + 1] == static_cast<std::int64_t>(glue.shape(0)) &&
+                std::is_sorted(joints, joints + m + 2),
+            "texts between numbers must follow each other");
+    for (std::int64_t i = 0; i < rows.rows; ++i) {
+        require(0 <= starts[i][0] && starts[i][0] <= starts[i][1] &&
+                    starts[i][1] <= static_cast<std::int64_t>(data.shape(0)),
+                "a row begins outside of the data");
+        room += starts[i][1] - starts[i][0];
+    }
+    require(room <= static_cast<std::int64_t>(out.shape(0)), "there is no room for the text");
+    nb::gil_scoped_release free;
+    std::uint8_t *at = out.data();
+    const auto copy = [&at](const std::uint8_t *from, std::int64_t a, std::int64_t b) {
+        if (b > a) std::memcpy(at, from + a, static_cast<std::size_t>(b - a));
+        at += b - a;
+    };
+    for (std::int64_t i = 0; i < rows.rows; ++i) {
+        copy(data.data(), starts[i][0], starts[i][1]);
+        for (std::int64_t c = 0; c < m; ++c) {
+            copy(glue.data(), joints[c], joints[c + 1]);
+            at = write(rows[i][c], decimals.data()[c], at);
+        }
+        copy(glue.data(), joints[m], joints[m + 1]);
+    }
+    return at - out.data();
+}
+
+}  // namespace scstream
