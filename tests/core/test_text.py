@@ -91,9 +91,7 @@ def test_numbers_are_written_between_texts(core):
     bounds = np.column_stack([ends - [len(start) for start in starts], ends])
     glue, out = np.frombuffer(b"<;>\n", np.uint8), np.zeros(10_000, np.uint8)
     data = np.frombuffer("".join(starts).encode(), np.uint8)
-    used = core.lay_out(
-        values, np.array([3, 0]), glue, np.array([0, 1, 2, 4]), data, bounds, out
-    )
+    used = core.lay_out(values, np.array([3, 0]), glue, np.array([0, 1, 2, 4]), data, bounds, out)
     told = [
         f"{start}<{'-' * (a < 0)}{abs(a) // 1000}.{abs(a) % 1000:03d};{b}>\n"
         for start, (a, b) in zip(starts, values.tolist(), strict=True)

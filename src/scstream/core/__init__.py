@@ -177,5 +177,3 @@ def choose_nearest(
         A centre that may be the nearest, and then the nearest one.
     """
     _core.choose_nearest(rows, centres, square, lengths, apart, z)
-
-

@@ -83,7 +83,8 @@ class LineSink(AddedFile, FieldSink):
     def _body(self, batch: Batch, numbers: NDArray[np.int64], found: list[Any]) -> bytes:
         """Return the rows as text: by the compiled pass where that can be."""
         whole = [
-            in_last_decimals(values, DECIMALS[name]) for name, values in zip(self.fields, found, strict=True)
+            in_last_decimals(values, DECIMALS[name])
+            for name, values in zip(self.fields, found, strict=True)
         ]
         columns = [column for column in whole if column is not None]
         if len(columns) == len(whole):

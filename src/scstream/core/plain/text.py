@@ -114,9 +114,7 @@ def lay_out(
     joints = [glue[a:b].tobytes() for a, b in zip(at, at[1:], strict=False)]
     columns = [
         [joint + _written(v, places) for v in column]
-        for joint, column, places in zip(
-            joints, values.T.tolist(), decimals.tolist(), strict=False
-        )
+        for joint, column, places in zip(joints, values.T.tolist(), decimals.tolist(), strict=False)
     ]
     starts = [source[a:b] for a, b in bounds.tolist()]
     text = b"".join(
@@ -132,5 +130,3 @@ def _written(value: int, places: int) -> bytes:
     sign, digits = ("-" if value < 0 else ""), str(abs(value)).rjust(places + 1, "0")
     whole, decimals = digits[: len(digits) - places], digits[len(digits) - places :]
     return f"{sign}{whole}.{decimals}".encode() if places else f"{sign}{whole}".encode()
-
-
