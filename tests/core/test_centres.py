@@ -43,7 +43,7 @@ def test_native_arrays_of_other_shapes_are_refused():
     native.approach(*good)
     wrong = {0: X[:3], 1: X[:0], 2: square[:3], 3: z[:0], 4: square[:2], 5: z[:3], 6: square[1:]}
     for place, array in wrong.items():
-        with pytest.raises(ValueError, match="rows|centre|pick"):
+        with pytest.raises(ValueError, match=r"rows|centre|pick"):
             native.approach(*good[:place], array, *good[place + 1 :])
     for place, label in ((3, 4), (3, -1), (5, 1), (5, -1)):
         changed = [array.copy() for array in good]

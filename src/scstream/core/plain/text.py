@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -111,7 +112,7 @@ def lay_out(
 ) -> int:
     """Write rows of numbers as text, and return how long it is."""
     at, source = glue_at.tolist(), data.tobytes()
-    joints = [glue[a:b].tobytes() for a, b in zip(at, at[1:], strict=False)]
+    joints = [glue[a:b].tobytes() for a, b in pairwise(at)]
     columns = [
         [joint + _written(v, places) for v in column]
         for joint, column, places in zip(joints, values.T.tolist(), decimals.tolist(), strict=False)
