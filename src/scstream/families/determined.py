@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scstream.families.frame import OUTLYING
+from scstream.families.frame import OUTLYING, ROUNDING
 from scstream.families.scores import Array, Points
 from scstream.support.blas import single_threaded
 
@@ -42,17 +42,18 @@ def determined(X: Points, step: Array) -> tuple[Array, Array | None]:
     n, d = X.shape
     if n < _ROWS_EACH * d:
         return step, None
-    mean = X.mean(axis=0)
-    Z = X - mean
+    Z = X - middle
+    mean = Z.mean(axis=0)
+    Z -= mean
     deviation = np.sqrt((Z**2).mean(axis=0))
-    varies = deviation > 1e-13 * np.abs(X).max(axis=0)
+    varies = deviation > ROUNDING * np.abs(X).max(axis=0)
     Z *= np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
-    off = np.where(varies, (middle - mean) / np.where(varies, deviation, 1.0), 0.0)
+    off = np.where(varies, mean / np.where(varies, deviation, 1.0), 0.0)
     C = np.where(np.outer(varies, varies), Z.T @ Z / n, np.eye(d))
     alone, far = _eliminated(C, off)
     if not (alone < _NEARLY**2).any():
         return step, None
-    place = mean if far > max(_FAR, d) else None
+    place = middle + mean if far > max(_FAR, d) else None
     return _with_cells(X, C, np.sqrt(np.maximum(alone, 0.0)), deviation, step), place
 
 

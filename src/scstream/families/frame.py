@@ -10,6 +10,7 @@ from scstream.support.threads import over_rows
 _QUARTILES = 25.0, 50.0, 75.0
 _WORK = 8  # that a number is worth, where copying it is worth 1
 OUTLYING = 30.0  # quartile ranges beyond which a column's numbers are outliers
+ROUNDING = 2.0**-50  # of a column's largest number, that its numbers may differ by rounding alone
 
 
 def column_frame(X: Array) -> tuple[Array, Array]:
@@ -42,6 +43,6 @@ def _frame_of(X: Array) -> Array:
     columns *= columns
     scale = np.sqrt(np.cumsum(columns, axis=1)[:, -1] / len(X))
     core = OUTLYING * (high - low)
-    scale = np.where(core > 1e-13 * size, np.minimum(scale, core), scale)
-    scale = np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
+    scale = np.where(core > ROUNDING * size, np.minimum(scale, core), scale)
+    scale = np.where(scale > ROUNDING * size, scale, np.where(size > 0, size, 1.0))
     return np.stack([centre, scale])

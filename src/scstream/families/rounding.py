@@ -21,6 +21,8 @@ from scstream.families.scores import Array, Points
 
 _ROWS = 4096  # about so many show how coarse columns are
 _TIES = 4  # rows for each different number of a coarse column, at least
+_SAME = 1e-13  # of a column's largest number, and
+_SAME_BESIDE = 1e-6  # of its scale, by which one number differs from itself computed otherwise
 _COARSE = 0.2  # deviations, of numbers that are close, that a step is wide at least,
 _APART = 3.0  # steps that are between others,
 _AGAIN = 1.25  # unless there are so many rows for each different one, by coarse columns alone
@@ -54,7 +56,7 @@ def steps(X: Points, scale: Array) -> Array:
 def _step(x: Array, scale: float) -> float:
     """Return the middle gap between neighbouring numbers, 0 if there are too many for the rows."""
     gaps = np.diff(x)
-    gaps = gaps[gaps > 1e-13 * np.abs(x).max(initial=0.0)]
+    gaps = gaps[gaps > min(_SAME * np.abs(x).max(initial=0.0), _SAME_BESIDE * scale)]
     if _TIES * (len(gaps) + 1) > len(x):
         return 0.0
     return float(np.median(gaps)) if len(gaps) else _NARROW * scale

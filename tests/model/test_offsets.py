@@ -1,0 +1,136 @@
+"""Numbers far from 0: what a float can hold is clustered as it is near 0."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+from streams import CORNERS, blobs
+
+from scstream import Product, ScStream
+
+OFFSETS = 1e6, 1e10, -1e13, 1e14  # doubles are .016 apart about the last
+WIDE = 2.0 * np.random.default_rng(5).normal(size=(3, 100))
+
+
+def real(seed, offset):
+    X, y = blobs(300, seed)
+    return X + offset, y
+
+
+def wide(seed, offset):
+    X, y = blobs(400, seed, WIDE)
+    return X + offset, y
+
+
+def mixed(seed, offset):
+    """Two real columns beside yes and no, and counts."""
+    X, y = real(seed, offset)
+    rng = np.random.default_rng(seed)
+    return np.column_stack([X, rng.random(300) < 0.3, rng.poisson(4.0, 300)]), y
+
+
+def table(seed, offset):
+    X, y = mixed(seed, offset)
+    word = np.random.default_rng(seed).choice(["a", "b"], len(X))
+    return pd.DataFrame({"x": X[:, 0], "word": word, "n": X[:, 3], "y": X[:, 1]}), y
+
+
+def with_total(seed, offset):
+    X, y = real(seed, offset)
+    return np.column_stack([X, X.sum(axis=1), X[:, 0]]), y
+
+
+def with_gaps(seed, offset):
+    X, y = blobs(300, seed, np.hstack([CORNERS, CORNERS]))
+    X[::9, 1] = np.nan
+    return X + offset, y
+
+
+PRODUCT = Product([("gaussian", [0, 1]), ("bernoulli", [2]), ("poisson", [3])])
+STREAMS = {
+    "gaussian": ("gaussian", real),
+    "diagonal": ("diagonal", real),
+    "spherical": ("spherical", real),
+    "student": ("student", real),
+    "diagonal-student": ("diagonal-student", real),
+    "hurdle": ("hurdle", real),
+    "low rank": ("gaussian", wide),
+    "gaps": ("gaussian", with_gaps),
+    "a total": ("gaussian", with_total),
+    "product": (PRODUCT, mixed),
+    "auto": ("auto", table),
+}
+
+
+@cache
+def learned(name, offset):
+    """Return a model of three batches, and the labels of each."""
+    family, batch = STREAMS[name]
+    model = ScStream(family, random_state=0)
+    return model, [model.partial_fit(batch(b, offset)[0]).labels_ for b in range(3)]
+
+
+def last_rows(name, offset):
+    return STREAMS[name][1](9, offset)
+
+
+def clusters_by_truth(name, offset):
+    """Return the cluster of each true one."""
+    model, (X, y) = learned(name, offset)[0], last_rows(name, offset)
+    found, by_id = model.predict(X), {c.id: c for c in model.clusters_}
+    return [by_id[np.bincount(found[y == i]).argmax()] for i in range(3)]
+
+
+def is_resolved(name, offset):
+    """Whether floats hold what a total differs by from its parts: less than clusters do."""
+    return name != "a total" or abs(offset) < 1e12
+
+
+CASES = [(name, at) for name in STREAMS for at in OFFSETS if is_resolved(name, at)]
+
+
+@pytest.mark.parametrize(("name", "offset"), CASES)
+def test_a_large_offset_changes_no_cluster(name, offset):
+    model, labels = learned(name, offset)
+    plain, expected = learned(name, 0.0)
+    assert model.n_clusters_ == plain.n_clusters_ == 3
+    for these, those in zip(labels, expected, strict=True):
+        assert adjusted_rand_score(these, those) > 0.99
+    X, y = last_rows(name, offset)
+    assert adjusted_rand_score(model.predict(X), y) > 0.99
+    assert len(model.groups_) == len(plain.groups_)
+
+
+@pytest.mark.parametrize(("name", "offset"), CASES)
+def test_clusters_are_described_at_their_offset(name, offset):
+    X, plain = (pd.DataFrame(last_rows(name, at)[0]) for at in (offset, 0.0))
+    clusters = zip(*(clusters_by_truth(name, at) for at in (offset, 0.0)), strict=True)
+    for there, here in clusters:
+        for column, own in here.columns.items():
+            if "variance" not in own:
+                continue
+            values, found = X[column], there.columns[column]
+            moved = float((values - plain[column]).median())
+            assert values.min() <= found["low"] <= found["mean"] <= found["high"] <= values.max()
+            assert found["mean"] == pytest.approx(own["mean"] + moved, abs=0.1)
+            assert found["variance"] == pytest.approx(own["variance"], rel=0.2)
+
+
+@pytest.mark.parametrize(("name", "offset"), CASES)
+def test_densities_are_those_without_the_offset(name, offset):
+    logs = learned(name, offset)[0].score_samples(last_rows(name, offset)[0])
+    plain = learned(name, 0.0)[0].score_samples(last_rows(name, 0.0)[0])
+    assert logs.mean() == pytest.approx(plain.mean(), abs=0.03)
+    np.testing.assert_allclose(logs, plain, atol=0.5)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "spherical", "low rank", "auto"])
+def test_a_checkpoint_keeps_the_offset(name, tmp_path):
+    model, X = learned(name, 1e14)[0], last_rows(name, 1e14)[0]
+    model.save(tmp_path / "model.scs")
+    again = ScStream.load(tmp_path / "model.scs")
+    np.testing.assert_array_equal(again.score_samples(X), model.score_samples(X))
+    again.partial_fit(X)
+    assert again.n_clusters_ == 3
