@@ -35,9 +35,10 @@ def test_it_is_the_family_of_the_words() -> None:
     assert_allclose(family.log_predictive(points, s), other.log_predictive(same, s))
     assert family.known == other.known
     assert family.run_name(0) == "a to c"
-    about = family.describe(family.prior + s)["probability"][0]
+    (about,) = family.describe_columns(family.prior + s, list("abcde"))
     words = other.describe_columns(other.prior + s, ["colour", "size"])[0]["colour"]
-    assert about[0] == pytest.approx(words["probabilities"]["a"] + words["probabilities"]["a + b"])
+    expected = words["probabilities"]["a"] + words["probabilities"]["a + b"]
+    assert about["a"]["probability"] == pytest.approx(expected)
     assert_array_equal(
         family.as_table(np.array([["a + b", "d"], ["(none)", "e"]], dtype=object)),
         [[1, 1, 0, 1, 0], [0, 0, 0, 0, 1]],

@@ -93,3 +93,21 @@ def test_a_files_names_are_those_of_its_columns(tmp_path, monkeypatch, capsys):
     for cluster in json.loads(capsys.readouterr().out)["clusters"]:
         assert [*cluster["columns"]] == ["2", "height"]
         assert "column" not in cluster["different"]
+
+
+def test_categories_have_the_shares_of_the_rows():
+    """Of the rows alone: what is not among them has no share, however few they are."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=200), "sex": ["f"] * 150 + ["m"] * 50, "new": True})
+    frame.loc[199, "x"] = 1e4
+    frame.loc[:99, "new"] = False
+    model = ScStream("auto", random_state=0).fit(frame)
+    for cluster in model.clusters_:
+        rows = frame[model.labels_ == cluster.id]
+        sex, new = cluster.columns["sex"]["probabilities"], cluster.columns["new"]["probability"]
+        assert sex["m"] == pytest.approx((rows["sex"] == "m").mean(), abs=1e-6)
+        assert sex["(other)"] == pytest.approx(0.0, abs=1e-6)
+        assert new == pytest.approx(rows["new"].mean(), abs=1e-6)
+    assert model.n_clusters_ > 1
+    drawn, _ = model.sample(2000, random_state=0)
+    assert 0.1 < np.mean(drawn[:, 1] == "m") < 0.4

@@ -154,7 +154,7 @@ def test_what_differs_most_is_said_where_nothing_is_clear():
     near = [{"mean": mean, "variance": 400.0} for mean in (2001.3, 1984.0)]
     assert two(*near) == ["x higher (2,001, others 1,984)", "x lower (1,984, others 2,001)"]
     budget = [{"median": 10.0**e, "low": 0.5 * 10.0**e, "high": 2 * 10.0**e} for e in (4, 8)]
-    assert two(*budget)[1] == "x 10,000 times as high"
+    assert two(*budget)[1] == "x higher (100,000,000, others 10,000)"
     wide = [{"mean": 0.0, "variance": v, "low": -(v**0.5), "high": v**0.5} for v in (1.0, 81.0)]
     assert two(*wide)[0] == "x less varied (-1 to 1)"
     flags = [{"probability": p} for p in (0.5, 0.6)]

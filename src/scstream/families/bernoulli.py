@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaln
 
+from scstream.families.categories import of_rows
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most
@@ -149,6 +150,12 @@ class Bernoulli(Factorised):
         """Return the clusters' expected probabilities of a 1."""
         count, ones = self.split_up(tau)
         return {"probability": ones / count}
+
+    def describe_columns(
+        self, tau: Array, names: Sequence[Any], seen: Array | None = None
+    ) -> list[dict[Any, Any]]:
+        """Return for each cluster the share of ones in each column among its rows."""
+        return super().describe_columns(of_rows(tau, self.prior), names, seen)
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return binary rows with some missing."""

@@ -18,6 +18,7 @@ from scstream.families.categories import (
     checked_known,
     checked_width,
     newcomers,
+    of_rows,
 )
 from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Family
@@ -334,15 +335,14 @@ class Categorical(Family):
     def describe_columns(
         self, tau: Array, names: Sequence[Any], seen: Array | None = None
     ) -> list[dict[Any, Any]]:
-        """Return for each cluster the probabilities of each column's categories."""
-        shares = self._shares(tau)
+        """Return for each cluster the shares of each column's categories among its rows."""
         labels = [self._labels(j) for j in range(len(names))]
         return [
             {
                 name: {"probabilities": by_label(labels[j], row[a : a + w])}
                 for j, (name, a, w) in enumerate(zip(names, self._start, self._width, strict=True))
             }
-            for row in shares
+            for row in self._shares(of_rows(tau, self._prior))
         ]
 
     def _labels(self, j: int) -> list[Any]:

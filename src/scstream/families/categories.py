@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scstream.families.columns import Columns, absent, kind_of
 from scstream.families.scores import Array
 
+_NOTHING = 1e-9  # a share of the prior that leaves the shares of a single row as they are
+
 
 def check_places(value: Any) -> int:
     """Return the largest number of places, or say what it must be."""
@@ -81,6 +83,14 @@ def newcomers(table: Columns, j: int, old: tuple[Any, ...]) -> tuple[Any, ...]:
     known = set(old)
     order = np.argsort(-np.bincount(at, minlength=len(labels)), kind="stable")
     return tuple(labels[i] for i in order if labels[i] not in known)
+
+
+def of_rows(tau: Array, prior: Array) -> Array:
+    """Return posteriors (k, p) of the rows alone; of a cluster without rows, the prior.
+
+    What people are shown of a cluster's categories are shares of its rows.
+    """
+    return tau - (1.0 - _NOTHING) * prior
 
 
 def by_label(labels: list[Any], share: Array) -> dict[Any, float]:

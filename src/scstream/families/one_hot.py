@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.categorical import Categorical
+from scstream.families.categories import of_rows
 from scstream.families.columns import Columns, numbers_of
 from scstream.families.contract import Array
 from scstream.families.product_blocks import slices
@@ -139,6 +140,12 @@ class OneHot(Recoded):
             if yes:
                 out[:, run] = share[:, at][:, : len(yes)] @ np.array(yes)
         return {"probability": out}
+
+    def describe_columns(
+        self, tau: Array, names: Sequence[Any], seen: Array | None = None
+    ) -> list[dict[Any, Any]]:
+        """Return for each cluster the share of ones in each column among its rows."""
+        return super().describe_columns(of_rows(tau, self.prior), names, seen)
 
     def as_table(self, rows: NDArray[Any]) -> Array:
         """Return 0 and 1 in the columns (n, d) for words (n, runs)."""

@@ -21,7 +21,7 @@ _SHARE = 0.2  # the share that counts as one of them
 _NEARLY_ALL = 0.95  # a share of rows beside which the others hardly matter
 _WIDER = 2.0  # times: a ratio of deviations that is worth a word,
 _WIDE = 0.4  # and how many deviations an e-fold one counts as
-_TIMES = 1.5  # a ratio that is worth a word
+_TIMES = 1.5, 20.0  # ratios that are worth a word; beyond, the two numbers say more
 _MOST = 3  # differences that are listed
 
 
@@ -202,7 +202,7 @@ def _deviation(about: About) -> float:
 
 
 def _is_ratio(about: About, here: float, there: float) -> bool:
-    """Whether numbers are never negative, and far enough apart for a ratio to say more."""
+    """Whether numbers are never negative, and so far apart that a ratio says more."""
     if "variance" in about or min(here, there) <= 0:
         return False
-    return max(here / there, there / here) >= _TIMES
+    return _TIMES[0] <= max(here / there, there / here) <= _TIMES[1]

@@ -97,7 +97,8 @@ def _tails(about: dict[str, Array], place: Any, rng: np.random.Generator) -> Arr
 def _draw_words(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generator) -> Any:
     """Return words (n, d) by the shares of each cluster's categories."""
     out = np.empty((len(place), d), dtype=object)
-    for k, columns in enumerate(family.describe_columns(tau, range(d))):
+    expected = family.prior + tau  # the prior counts in what the next row is expected to be
+    for k, columns in enumerate(family.describe_columns(expected, range(d))):
         rows = np.flatnonzero(place == k)
         for j in range(d):
             shares = columns[j]["probabilities"]
