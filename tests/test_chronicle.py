@@ -8,7 +8,7 @@ import pytest
 
 from scstream import Product, ScStream
 from scstream.chronicle import QUANTILES, Chronicle, ChronicleError, Moment, Score
-from scstream.chronicle.outline import Learned
+from scstream.chronicle.outline import Outline, events_in
 from scstream.datasets import gaussian_stream
 from scstream.groups.lasting import Lasting
 from scstream.plot import Projection
@@ -287,7 +287,7 @@ def test_batches_that_are_only_counted_are_part_of_the_next_moment():
         scores = model.score_samples(batch.X)
         whole.observe(model, scores)
         if b and b % 3:
-            chronicle.count(Learned.of(model, scores).outline())
+            chronicle.count(Outline.of(model, scores))
         else:
             shown.append(chronicle.observe(model, scores))
     chronicle.observe(model.partial_fit(batch.X), scores)
@@ -305,9 +305,9 @@ def test_batches_that_are_only_counted_are_part_of_the_next_moment():
 def test_what_happens_to_groups_is_noted_where_clusters_stay_as_they_are():
     calm = BatchRecord(4, 4.0, 10, 3, -1.0, births=(), deaths=(), splits=(), merges=())
     groups = Lasting(splits=((0, 2),), merges=((2, 1),))
-    events = Learned(calm, groups, None, 2).events()
+    events = events_in(calm, groups)
     assert [(e["kind"], e["cluster"], e["other"]) for e in events] == [
         ("group-split", 0, 2),
         ("group-merge", 2, 1),
     ]
-    assert Learned(calm, None, None, 2).events() == ()
+    assert events_in(calm, None) == ()

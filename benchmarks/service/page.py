@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from scstream.chronicle import Chronicle, Moment, Score
-from scstream.chronicle.rows import KeptRow, SampledRows
 from scstream.plot.projection import Projection
 from scstream.service.live import Live
 from scstream.service.settings import Settings
@@ -58,8 +57,8 @@ def _moment(b: int, centre: Any, view: Projection, rng: np.random.Generator) -> 
         spreads=np.tile(view.covariances(np.eye(COLUMNS)[None])[0][[0, 0, 1], [0, 1, 1]], (k, 1)),
         speeds=rng.random(k),
         score=Score(3.0, (1.0, 2.0, 3.0, 4.0, 6.0, 9.0 + rng.random())),
-        rows=SampledRows(rows, labels),
-        unusual=(KeptRow(int(labels[0]), centre[0].tolist(), 9.5),),
+        rows={"places": rows.tolist(), "labels": labels.tolist()},
+        unusual=({"score": 9.5, "label": int(labels[0]), "values": centre[0].tolist()},),
         events=(event,) if b % 40 == 0 else (),
     )
 

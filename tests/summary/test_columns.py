@@ -66,7 +66,7 @@ def test_every_door_joins_columns_by_name(order, tmp_path, capsys):
     for name, values in zip(chronicle.columns, moment.means.T, strict=True):
         assert all(is_of(name, x) for x in values)
     for row in moment.examples:
-        for name, x in zip(chronicle.fields, row.values, strict=True):
+        for name, x in zip(chronicle.fields, row["values"], strict=True):
             assert is_of(name, x)
     report = render_report(chronicle).split("Clusters</h2><table>")[1].split("</table>")[0]
     head, cells = (re.findall(rf"<{tag}[^>]*>(.*?)</{tag}>", report) for tag in ("th", "td"))

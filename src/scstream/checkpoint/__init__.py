@@ -24,26 +24,9 @@ def read(
 ) -> tuple[ScStream, dict[str, Any]]:
     """Return the model in a file, and what was saved with it.
 
-    Parameters
-    ----------
-    path : str or path-like
-    kernel : callable, optional
-        The kernel that the model had, which a file cannot hold.
-
-    Returns
-    -------
-    model : ScStream
-        It continues exactly where the saved one stopped.
-    extra : dict
-        Empty if nothing was given to `ScStream.save`.
-
-    Raises
-    ------
-    CheckpointError
-        If the file is not a valid checkpoint. If it is intact, but of a later format or of a family
-        that is not known here, it is an `UnsupportedCheckpointError`.
-    OSError
-        If it cannot be read.
+    The model continues exactly where the saved one stopped. ``kernel`` is the one that it had,
+    which a file cannot hold. See `ScStream.load` for what is raised: a `CheckpointError`, or
+    `UnsupportedCheckpointError` for an intact file of a later format or an unknown family.
     """
     from scstream.checkpoint.store import load
     from scstream.model import ScStream

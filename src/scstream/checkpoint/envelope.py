@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.checkpoint.errors import CheckpointError, UnsupportedCheckpointError
+from scstream.checkpoint.errors import CheckpointError, UnsupportedCheckpointError, require
 from scstream.support.atomic import write_atomically
 
 VERSION = 1
@@ -87,9 +87,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     with open(path, "rb") as file:
         header_size, size = _checked_prefix(file)
         header = _parsed(file.read(header_size))
-        table, content = header.get("arrays"), header.get("content")
-        if not isinstance(table, list) or not isinstance(content, dict):
-            raise CheckpointError("The checkpoint's header lacks its parts.")
+        table: Any = header.get("arrays")
+        content: Any = header.get("content")
+        require(isinstance(table, list) and isinstance(content, dict), "the header lacks its parts")
         arrays = list(_arrays(file, [_entry(row) for row in table], size))
     return content, arrays
 
@@ -102,8 +102,7 @@ def _checked_prefix(file: BinaryIO) -> tuple[int, int]:
     if len(start) < _PREFIX.size:
         raise CheckpointError("The checkpoint is cut short: it is smaller than its header.")
     _, version, zero, header_size, size, digest = _PREFIX.unpack(start)
-    if header_size > _LONGEST_HEADER:
-        raise CheckpointError(f"The checkpoint's header cannot have {header_size} bytes.")
+    require(header_size <= _LONGEST_HEADER, f"the header has {header_size} bytes")
     there, expected = os.fstat(file.fileno()).st_size, _PREFIX.size + header_size + size
     if there != expected:
         raise CheckpointError(
@@ -118,8 +117,7 @@ def _checked_prefix(file: BinaryIO) -> tuple[int, int]:
         raise CheckpointError(
             "The checkpoint's checksum is wrong: the file was changed after it was written."
         )
-    if zero != 0 or version == 0:
-        raise CheckpointError("The checkpoint's first bytes match no known format.")
+    require(zero == 0 and version > 0, "the first bytes match no known format")
     if version > VERSION:  # the prefix is the same in all versions
         raise UnsupportedCheckpointError(
             f"The checkpoint has format version {version}; this scstream reads version "
@@ -130,15 +128,14 @@ def _checked_prefix(file: BinaryIO) -> tuple[int, int]:
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
-    if _containers(text) > _MOST_CONTAINERS:
-        raise CheckpointError("The checkpoint's header has more parts than a checkpoint can have.")
+    require(_containers(text) <= _MOST_CONTAINERS, "the header has too many parts")
     try:
         header = json.loads(text.decode("ascii"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"The checkpoint's header is not JSON: {error}.") from None
-    if not isinstance(header, dict):
-        raise CheckpointError("The checkpoint's header is not an object.")
-    return header
+    require(isinstance(header, dict), "the header is not an object")
+    parsed: dict[str, Any] = header
+    return parsed
 
 
 def _refuse_constant(name: str) -> Any:
@@ -151,18 +148,12 @@ def _containers(text: bytes) -> int:
 
 def _entry(row: Any) -> tuple[np.dtype[Any], list[int], list[int]]:
     """Return kind, shape and memory order of an array, checked."""
-    if not (isinstance(row, list) and len(row) == 3 and isinstance(row[0], str)):
-        raise CheckpointError("The checkpoint's table of arrays is malformed.")
     kind, shape, axes = row
-    if kind not in _DTYPES:
-        raise CheckpointError(f"A checkpoint cannot hold arrays of kind {kind[:20]!r}.")
-    for numbers in (shape, axes):
-        if not (isinstance(numbers, list) and all(type(n) is int for n in numbers)):
-            raise CheckpointError("The checkpoint's table of arrays is malformed.")
-    if len(shape) > _MOST_AXES or sorted(axes) != list(range(len(shape))):
-        raise CheckpointError("The axes of an array in the checkpoint are not valid.")
-    if any(n < 0 for n in shape) or math.prod(max(n, 1) for n in shape) > _WIDEST:
-        raise CheckpointError("An array in the checkpoint has an impossible shape.")
+    require(kind in _DTYPES, f"an array is of the kind {kind!r:.20}")
+    numbers = all(type(n) is int and n >= 0 for n in (*shape, *axes))
+    require(numbers and len(shape) <= _MOST_AXES, "an array has an impossible shape")
+    require(math.prod(max(n, 1) for n in shape) <= _WIDEST, "an array has an impossible shape")
+    require(sorted(axes) == list(range(len(shape))), "the axes of an array are not valid")
     return _DTYPES[kind], shape, axes
 
 
@@ -170,18 +161,15 @@ def _arrays(
     file: BinaryIO, entries: list[tuple[np.dtype[Any], list[int], list[int]]], size: int
 ) -> Iterator[NDArray[Any]]:
     lengths = [kind.itemsize * math.prod(shape) for kind, shape, _ in entries]
-    if sum(length + -length % 8 for length in lengths) != size:
-        raise CheckpointError(
-            "The checkpoint's arrays do not have the length that its header states."
-        )
+    fits = sum(length + -length % 8 for length in lengths) == size
+    require(fits, "the arrays do not have the length that the header states")
     for (kind, shape, axes), length in zip(entries, lengths, strict=True):
         raw = file.read(length + -length % 8)
-        if len(raw) < length:  # the file shrinks while it is read
-            raise CheckpointError("The checkpoint is cut short.")
+        require(len(raw) >= length, "the end is missing")  # the file shrinks while it is read
         plain = np.dtype(np.uint8) if kind == np.bool_ else kind
         array = np.frombuffer(raw, plain, length // plain.itemsize)
-        if kind == np.bool_ and np.any(array > 1):
-            raise CheckpointError("A truth value in the checkpoint is neither true nor false.")
+        sound = kind != np.bool_ or not np.any(array > 1)
+        require(sound, "a truth value is neither true nor false")
         own = array.astype(kind.newbyteorder("="))  # a copy: aligned, and free to be written to
         yield own.reshape([shape[a] for a in axes]).transpose(np.argsort(axes))
 

@@ -6,13 +6,12 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from scstream.chronicle.bounded import BoundedMoments
-from scstream.chronicle.lines import Floats, from_line, to_line
 from scstream.chronicle.locations import (
     Spreads,
     family_order,
@@ -23,9 +22,9 @@ from scstream.chronicle.locations import (
     speeds,
     words_of,
 )
-from scstream.chronicle.moment import Moment
-from scstream.chronicle.outline import Learned, Outline, Score
-from scstream.chronicle.reading import ChronicleFile, outline_of
+from scstream.chronicle.moment import Floats, Moment, from_line, to_line
+from scstream.chronicle.outline import Outline, Score
+from scstream.chronicle.reading import ChronicleFile
 from scstream.chronicle.rows import FIELDS, as_rows, examples, sampled, unusual
 from scstream.engines.tensors import to_host
 from scstream.plot.projection import Projection
@@ -172,7 +171,7 @@ class Chronicle(BoundedMoments):
             rows=None if rows is None else sampled(rows, labels, keys, view),
             unusual=() if rows is None or scores is None else unusual(rows, labels, scores),
             examples=() if rows is None else examples(rows, labels),
-            events=Learned.of(model, None).events(),
+            events=Outline.of(model, None).events,
             words=words_of(records),
             says=said_of(records),
             **_groups(model, names),
@@ -184,7 +183,7 @@ class Chronicle(BoundedMoments):
         return moment
 
     def count(self, batch: Outline) -> None:
-        """Count a batch of which no moment is noted, see `Learned`; the next one is of it, too.
+        """Count a batch of which no moment is noted; the next one is of it, too.
 
         For batches that come faster than they can be shown.
         """
@@ -266,13 +265,9 @@ class Chronicle(BoundedMoments):
     def open(
         cls, path: str | Path, *, limit: int = 1000, event_limit: int = 1000
     ) -> tuple[Chronicle, ChronicleFile]:
-        """Return the chronicle in a file, and the file, whose further lines `read_on` takes.
-
-        Of the lines that are thinned out no more is read than sums and events.
-        """
+        """Return the chronicle in a file, and the file, whose further lines `read_on` takes."""
         chronicle, file = cls(limit, event_limit=event_limit), ChronicleFile(path)
-        lines = file.lines()
-        head = next(lines, None)
+        head = next(file.lines(), None)
         if head is None:
             raise ChronicleError(
                 f"{os.fspath(path)} holds no chronicle yet: its first line is missing. "
@@ -280,14 +275,8 @@ class Chronicle(BoundedMoments):
             )
         with _blaming(file):
             chronicle._begin(from_line(head))
-        for raw in lines:  # which stand for their moments until it is known which ones stay
-            with _blaming(file):
-                chronicle._keep(cast("Moment", raw))
-                chronicle._count(outline_of(raw))
-                chronicle._thin()
-        with _blaming(file):
-            kept = cast("list[Any]", chronicle._moments)
-            chronicle._moments = [Moment.from_dict(from_line(raw)) for raw in kept]
+        for _ in chronicle.read_on(file):
+            pass
         return chronicle, file
 
     def read_on(self, file: ChronicleFile) -> Iterator[Moment]:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.chronicle.lines import Floats
-from scstream.chronicle.moment import Moment
+from scstream.chronicle.moment import Floats, Moment
 from scstream.chronicle.outline import QUANTILES, Outline, Totals
 
 

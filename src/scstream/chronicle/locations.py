@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scstream.chronicle.lines import Floats
+from scstream.chronicle.moment import Floats
 from scstream.events import Sight, speeds_of
 from scstream.plot.projection import Projection, bend
 from scstream.summary.differences import differences, location_key

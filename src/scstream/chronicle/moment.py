@@ -1,31 +1,35 @@
-"""A moment of a run: the clusters after a batch."""
+"""A moment of a run: the clusters after a batch, and its line of a chronicle's file."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from scstream.chronicle.lines import (
-    Floats,
-    read_event,
-    read_ids,
-    read_optional,
-    read_table,
-    read_texts,
-    read_words,
-    to_line,
-    to_short,
-)
 from scstream.chronicle.outline import QUANTILES, Outline, Score
-from scstream.chronicle.rows import KeptRow, SampledRows
 
-_TABLES = (
-    "weights", "counts", "means", "deviations", "lows", "highs", "places", "spreads", "speeds",
-)  # fmt: skip
+Floats = NDArray[np.float64]
+
+_DIGITS = 7  # of the numbers in a file
+_TINY, _HUGE = 1e-14, 1e21  # between them powers of ten that shift these digits are exact
+# Numbers of each cluster, and how many each has: None for as many as there are columns.
+_TABLES: dict[str, tuple[int | None, ...]] = {
+    "weights": (), "counts": (), "means": (None,), "deviations": (None,), "lows": (None,),
+    "highs": (None,), "places": (2,), "spreads": (3,), "speeds": (),
+}  # fmt: skip
+_PLAIN = (
+    "rows",
+    "unusual",
+    "examples",
+    "events",
+    "words",
+    "says",
+    "group_says",
+)  # as JSON has them
 
 
 @dataclass(frozen=True)
@@ -59,21 +63,22 @@ class Moment:
         for those just born, None where nothing moved yet.
     score : Score or None
         The scores of the batch, if they were given.
-    rows : SampledRows or None
-        Some rows of the batch as they are drawn, if the rows were given.
-    unusual : tuple of KeptRow
-        The rows that were least expected, if rows and scores were given.
-    examples : tuple of KeptRow
-        Some other rows of the batch, if the rows were given.
+    rows : dict or None
+        Some rows of the batch as they are drawn, if the rows were given: ``places`` and ``labels``.
+    unusual : sequence of dict
+        The rows that were least expected, if rows and scores were given: ``score``, ``label`` and
+        ``values``.
+    examples : sequence of dict
+        Some other rows of the batch, if the rows were given: ``label`` and ``values``.
     groups : ndarray (k,) or None
         The group of each cluster, if the model forms groups after every batch.
-    events : tuple of dict
+    events : sequence of dict
         Births, deaths, splits and merges, as `Event.to_dict` says them.
-    words : tuple of dict, k of them or none
+    words : sequence of dict, k of them or none
         For each cluster, by column of words, its likeliest categories and their shares.
-    says : tuple of str, k of them or none
+    says : sequence of str, k of them or none
         What makes each cluster different, in words; nothing of the smallest of very many.
-    group_says : tuple of str
+    group_says : sequence of str
         The same of each group, the lowest id first; none where each group is one cluster.
     n_batches : int
         How many batches the rows and events are of: more than one where batches come faster than
@@ -95,9 +100,9 @@ class Moment:
     spreads: Floats | None = None
     speeds: Floats | None = None
     score: Score | None = None
-    rows: SampledRows | None = None
-    unusual: tuple[KeptRow, ...] = ()
-    examples: tuple[KeptRow, ...] = ()
+    rows: dict[str, Any] | None = None
+    unusual: tuple[dict[str, Any], ...] = ()
+    examples: tuple[dict[str, Any], ...] = ()
     events: tuple[dict[str, Any], ...] = ()
     words: tuple[dict[str, dict[str, float]], ...] = ()
     says: tuple[str, ...] = ()
@@ -133,16 +138,15 @@ class Moment:
         """Return the moment as one of several batches, this one the last of them."""
         if passed is None:
             return self
-        score = self.score
-        if score is not None and passed.lowest is not None:
-            least, *rest = score.quantiles
-            score = Score(score.mean, (min(least, passed.lowest), *rest))
+        whole, score = passed.and_then(self.outline), self.score
+        if score is not None and whole.lowest is not None:
+            score = Score(score.mean, (whole.lowest, *score.quantiles[1:]))
         return replace(
             self,
-            n_points=self.n_points + passed.n_points,
+            n_points=whole.n_points,
             score=score,
-            events=(*passed.events, *self.events),
-            n_batches=self.n_batches + passed.n_batches,
+            events=whole.events,
+            n_batches=whole.n_batches,
         )
 
     @cached_property
@@ -151,71 +155,116 @@ class Moment:
         return self.to_line().rstrip("\n")
 
     def to_line(self) -> str:
-        """Return the moment as one line of JSON, its end included."""
+        """Return the moment as one line of JSON, its end included; what is empty is left out."""
         saved: dict[str, Any] = {"batch": self.batch, "time": self.time, "n_points": self.n_points}
         if self.n_batches != 1:
             saved["n_batches"] = self.n_batches
         saved["ids"] = self.ids.tolist()
-        for name in _TABLES:
-            values = getattr(self, name)
-            if values is not None:
-                saved[name] = to_short(values)
+        saved |= {name: to_short(getattr(self, name)) for name in _TABLES}
         saved["born"] = self.born.tolist()  # times, of which dates need every digit
         if self.score is not None:
             saved["score"] = to_short([self.score.mean, *self.score.quantiles])
-        if self.rows is not None:
-            saved["rows"] = self.rows.to_dict()
-        if self.unusual:
-            saved["unusual"] = [row.to_dict() for row in self.unusual]
-        if self.examples:
-            saved["examples"] = [row.to_dict() for row in self.examples]
-        if self.groups is not None:
-            saved["groups"] = self.groups.tolist()
-        if self.events:
-            saved["events"] = list(self.events)
-        if any(self.words):
-            saved["words"] = list(self.words)
-        if any(self.says):
-            saved["says"] = list(self.says)
-        if self.group_says:
-            saved["group_says"] = list(self.group_says)
-        return to_line(saved)
+        saved["groups"] = None if self.groups is None else self.groups.tolist()
+        plain = {name: getattr(self, name) or () for name in _PLAIN}
+        saved |= {name: value for name, value in plain.items() if any(value)}
+        return to_line({name: value for name, value in saved.items() if value is not None})
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Moment:
-        """Return the moment that a line holds."""
+        """Return the moment that a line holds, or raise where it does not hold one."""
         ids = np.array(saved["ids"], dtype=np.int64).reshape(-1)
-        k = len(ids)
-        groups = read_ids(saved.get("groups"), k)
-        score = saved.get("score")
+        k, groups, score = len(ids), saved.get("groups"), saved.get("score")
         if score is not None:
             mean, *quantiles = (float(value) for value in score)
             if len(quantiles) != len(QUANTILES):
                 raise ValueError(f"{len(quantiles)} quantiles in place of {len(QUANTILES)}")
             score = Score(mean, tuple(quantiles))
+        for name, n in {"words": k, "says": k, "group_says": len(set(groups or ()))}.items():
+            if len(saved.get(name, ())) not in (0, n):
+                raise ValueError(f"{name} of {len(saved[name])}, not of {n}")
+        tables = {name: _table(saved.get(name), k, width) for name, width in _TABLES.items()}
+        if tables["weights"] is None or tables["counts"] is None:
+            raise ValueError("the clusters' weights or counts are missing")
         return cls(
             batch=int(saved["batch"]),
             time=float(saved["time"]),
             n_points=int(saved["n_points"]),
             ids=ids,
-            weights=read_table(saved["weights"], k),
-            counts=read_table(saved["counts"], k),
-            born=read_table(saved["born"], k),
-            means=read_optional(saved.get("means"), k),
-            deviations=read_optional(saved.get("deviations"), k),
-            lows=read_optional(saved.get("lows"), k),
-            highs=read_optional(saved.get("highs"), k),
-            places=read_optional(saved.get("places"), k, 2),
-            spreads=read_optional(saved.get("spreads"), k, 3),
-            speeds=None if saved.get("speeds") is None else read_table(saved["speeds"], k),
+            born=np.array(saved["born"], dtype=float).reshape(k),
             score=score,
-            rows=None if saved.get("rows") is None else SampledRows.from_dict(saved["rows"]),
-            unusual=tuple(KeptRow.from_dict(row) for row in saved.get("unusual", ())),
-            examples=tuple(KeptRow.from_dict(row) for row in saved.get("examples", ())),
-            events=tuple(read_event(event) for event in saved.get("events", ())),
-            words=read_words(saved.get("words", ()), k),
-            says=read_texts(saved.get("says", ()), k),
-            groups=groups,
-            group_says=read_texts(saved.get("group_says", ()), len(set(saved.get("groups", ())))),
+            groups=None if groups is None else np.array(groups, dtype=np.int64).reshape(k),
+            rows=saved.get("rows"),
+            unusual=tuple(saved.get("unusual", ())),
+            examples=tuple(saved.get("examples", ())),
+            events=tuple(_event(event) for event in saved.get("events", ())),
+            words=tuple(saved.get("words", ())),
+            says=tuple(map(str, saved.get("says", ()))),
+            group_says=tuple(map(str, saved.get("group_says", ()))),
             n_batches=int(saved.get("n_batches", 1)),
+            **tables,
         )
+
+
+def _table(values: Any, k: int, width: tuple[int | None, ...]) -> Any:
+    """Return numbers of k clusters, (k, *width), or None."""
+    if values is None:
+        return None
+    table = np.array(values, dtype=float)
+    if k == 0 and table.size == 0:
+        return np.zeros((0, *(size or 0 for size in width)))
+    fits = table.ndim == 1 + len(width) and len(table) == k
+    if not fits or width not in ((None,), table.shape[1:]):
+        raise ValueError(f"numbers of shape {table.shape} for {k} clusters")
+    return table
+
+
+def _event(saved: dict[str, Any]) -> dict[str, Any]:
+    """Return an event of a file that has what every event has."""
+    known: dict[str, Any] = {"kind": str(saved["kind"]), "time": float(saved["time"])}
+    if known["kind"] in ("widen", "clock"):  # which are about a column
+        known |= {name: str(saved[name]) for name in ("column", "was", "now")}
+    else:
+        known["cluster"] = int(saved["cluster"])
+    return {**saved, **known}
+
+
+def to_line(saved: dict[str, Any]) -> str:
+    """Return plain values as a line of JSON, its end included."""
+    return json.dumps(saved, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def from_line(raw: bytes) -> dict[str, Any]:
+    """Return what a line says, as long as it says it in JSON."""
+    try:
+        saved = json.loads(raw)
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deeply") from error
+    if not isinstance(saved, dict):
+        raise ValueError(f"it holds a {type(saved).__name__} in place of names and values")
+    return saved
+
+
+def to_short(values: ArrayLike | None) -> Any:
+    """Return numbers as lists, with as many digits as a picture can use; None for no number.
+
+    A whole number over a power of ten that is exact is the number nearest to the digits, so that
+    it is written with no more of them. Numbers that are tiny or huge keep all digits.
+
+    Examples
+    --------
+    >>> to_short(np.array([[1 / 3, 2.0], [np.inf, 12345678.9]]))
+    [[0.3333333, 2.0], [None, 12345680.0]]
+    """
+    if values is None:
+        return None
+    x = np.asarray(values, dtype=float)
+    size = np.abs(x)
+    usual = (size >= _TINY) & (size < _HUGE)
+    places = (_DIGITS - 1) - np.floor(np.log10(np.where(usual, size, 1.0)))
+    up, down = 10.0 ** np.maximum(places, 0.0), 10.0 ** np.maximum(-places, 0.0)
+    short = np.where(usual, np.rint(np.where(usual, x, 0.0) * up / down) / up * down, x)
+    known = np.isfinite(short)
+    if not known.all():
+        short = short.astype(object)
+        short[~known] = None
+    return short.tolist()

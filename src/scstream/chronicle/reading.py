@@ -1,13 +1,10 @@
-"""Reading a chronicle's file: whole, thinned on the way, and as it grows."""
+"""Reading a chronicle's file, which may still grow."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
-
-from scstream.chronicle.lines import from_line, read_event
-from scstream.chronicle.outline import Outline
 
 _BUFFER = 2**20  # bytes; with 2**13 long lines, those of many clusters, take 5 times as long
 
@@ -41,16 +38,3 @@ class ChronicleFile:
 
 class Rewritten(Exception):
     """A file is no longer what it was when it was read last."""
-
-
-def outline_of(raw: bytes) -> Outline:
-    """Return what a batch's line says in short, without a look at its tables."""
-    saved = from_line(raw)
-    return Outline(
-        n_points=int(saved["n_points"]),
-        n_clusters=len(saved["ids"]),
-        time=float(saved["time"]),
-        lowest=float(saved["score"][1]) if saved.get("score") else None,
-        events=tuple(read_event(event) for event in saved.get("events", ())),
-        n_batches=int(saved.get("n_batches", 1)),
-    )

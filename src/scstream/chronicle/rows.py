@@ -1,79 +1,23 @@
-"""Rows of a batch that a chronicle keeps: a few spread over all of it, and the most unusual."""
+"""Rows of a batch that a chronicle stores: a few spread over all of it, and the most unusual."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.chronicle.lines import Floats, read_table, to_short
+from scstream.chronicle.moment import Floats, to_short
 from scstream.engines.tensors import to_host
 from scstream.families.columns import Columns, columns_of, is_frame
 from scstream.plot.projection import Projection
 
 SAMPLED = 50  # rows of a batch that are drawn
-UNUSUAL = 3  # rows of a batch that are kept whole, the least expected
+UNUSUAL = 3  # rows of a batch that are stored whole, the least expected
 EXAMPLES = 6  # and others, spread over the batch
 FIELDS = 32  # values of a row, at most
 _WORD = 80  # characters of a value, at most
-
-
-@dataclass(frozen=True)
-class SampledRows:
-    """Rows of a batch as they are drawn.
-
-    Attributes
-    ----------
-    places : ndarray (m, 2)
-        In the chronicle's projection.
-    labels : ndarray (m,)
-    """
-
-    places: Floats
-    labels: NDArray[np.int64]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"places": to_short(self.places), "labels": self.labels.tolist()}
-
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> SampledRows:
-        """Return what plain values say."""
-        labels = np.array(saved["labels"], dtype=np.int64).reshape(-1)
-        return cls(read_table(saved["places"], len(labels), 2), labels)
-
-
-@dataclass(frozen=True)
-class KeptRow:
-    """A row that is kept whole.
-
-    Attributes
-    ----------
-    label : int
-    values : list
-        What its columns hold, at most 32 of them: numbers, words or None.
-    score : float or None
-        Its log density, of rows that are kept because they were hardly expected.
-    """
-
-    label: int
-    values: list[Any]
-    score: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        plain = {"label": self.label, "values": self.values}
-        return plain if self.score is None else {"score": to_short(self.score), **plain}
-
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> KeptRow:
-        """Return what plain values say."""
-        values = [_plain(value) for value in saved["values"]]
-        score = saved.get("score")
-        return cls(int(saved["label"]), values, None if score is None else float(score))
 
 
 def as_rows(X: Any, names: Sequence[Any]) -> Any:
@@ -91,7 +35,7 @@ def as_rows(X: Any, names: Sequence[Any]) -> Any:
 
 def sampled(
     X: Any, labels: NDArray[np.int64], keys: Sequence[Any], view: Projection | None
-) -> SampledRows | None:
+) -> dict[str, Any] | None:
     """Return rows spread evenly over a batch, None where rows have no place in the view."""
     n = len(labels)
     if view is None or n == 0 or view.n_columns != len(keys):
@@ -102,26 +46,34 @@ def sampled(
     except (TypeError, ValueError):
         return None
     known = np.isfinite(table).all(axis=1)
-    return SampledRows(view(table[known]), np.asarray(labels)[chosen[known]])
+    places = view(table[known])
+    return {"places": to_short(places), "labels": labels[chosen[known]].tolist()}
 
 
-def unusual(X: Any, labels: NDArray[np.int64], scores: ArrayLike) -> tuple[KeptRow, ...]:
+def unusual(X: Any, labels: NDArray[np.int64], scores: ArrayLike) -> tuple[dict[str, Any], ...]:
     """Return the rows with the lowest scores, the lowest first."""
     values = np.asarray(scores, dtype=float).ravel()
     values = np.where(np.isfinite(values), values, np.inf)
     order = np.argsort(values, kind="stable")[:UNUSUAL]
     order = order[np.isfinite(values[order])]
-    return tuple(
-        KeptRow(int(labels[i]), row, float(values[i]))
-        for i, row in zip(order, _rows(X, order), strict=True)
-    )
+    found = zip(to_short(values[order]), stored(X, labels, order), strict=True)
+    return tuple({"score": score, **row} for score, row in found)
 
 
-def examples(X: Any, labels: NDArray[np.int64]) -> tuple[KeptRow, ...]:
+def examples(X: Any, labels: NDArray[np.int64]) -> tuple[dict[str, Any], ...]:
     """Return some rows spread evenly over a batch."""
-    chosen = _spread(len(labels), EXAMPLES)
-    rows = zip(chosen, _rows(X, chosen), strict=True)
-    return tuple(KeptRow(int(labels[i]), row) for i, row in rows)
+    return stored(X, labels, _spread(len(labels), EXAMPLES))
+
+
+def stored(X: Any, labels: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[Any, ...]:
+    """Return some rows whole: their labels, and what their first columns hold."""
+    if isinstance(X, Columns):
+        columns = [column[chosen] for column in X.values[:FIELDS]]
+    else:
+        columns = list(_dense(X[chosen]).T[:FIELDS])
+    rows = zip(*(_plain(column) for column in columns), strict=True)
+    found = zip(labels[chosen].tolist(), rows, strict=True)
+    return tuple({"label": label, "values": list(row)} for label, row in found)
 
 
 def _spread(n: int, most: int) -> NDArray[np.int64]:
@@ -139,34 +91,17 @@ def _numbers(X: Any, keys: Sequence[Any], rows: NDArray[np.int64]) -> Floats:
     return np.asarray(_dense(X[rows]), dtype=float)[:, list(keys)]
 
 
-def _rows(X: Any, chosen: NDArray[np.int64]) -> list[list[Any]]:
-    """Return what some rows hold, as plain values."""
-    if isinstance(X, Columns):
-        columns = [_plain_values(column[chosen]) for column in X.values[:FIELDS]]
-        return [list(row) for row in zip(*columns, strict=True)]
-    found: list[list[Any]] = _plain_values(_dense(X[chosen])[:, :FIELDS])
-    return found
-
-
 def _dense(rows: Any) -> NDArray[Any]:
     return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
 
 
-def _plain_values(values: NDArray[Any]) -> Any:
-    """Return values as JSON knows them."""
+def _plain(values: NDArray[Any]) -> list[Any]:
+    """Return values as JSON knows them: numbers, short texts, or None."""
     if values.dtype.kind in "fiub":
-        return to_short(values.astype(float))
-    plain = [_plain(value) for value in values.ravel()]
-    if values.ndim == 1:
-        return plain
-    width = values.shape[1]
-    return [plain[a : a + width] for a in range(0, len(plain), width)]
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON knows it: a number, a short text, or None."""
-    if value is None or isinstance(value, str):
-        return value if value is None else value[:_WORD]
-    if isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating):
-        return to_short(float(value))
-    return str(value)[:_WORD]
+        found: list[Any] = to_short(values)
+        return found
+    numbers = bool | np.bool_ | int | np.integer | float | np.floating
+    return [
+        value if value is None else to_short(value) if isinstance(value, numbers)
+        else str(value)[:_WORD] for value in values
+    ]  # fmt: skip

@@ -13,7 +13,6 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from scstream.chronicle import Moment, Outline
-from scstream.chronicle.outline import Learned
 from scstream.model import ScStream
 from scstream.service.answers import for_model
 from scstream.service.feed import Feed
@@ -82,7 +81,7 @@ class Served:
         self._began = monotonic()  # the batch that is being learned
         self._lock = Lock()  # for what the thread that learns leaves: it never waits for long
         self._last: tuple[ScStream, Scores, Any] | None = None  # model, scores, rows: shown next
-        self._waiting: list[tuple[Learned, float]] = []  # not counted yet, with their seconds
+        self._waiting: list[tuple[Outline, float]] = []  # not counted yet, with their seconds
         self._left = Event()  # set while there is something to show
         self._showing = Lock()  # for the chronicle
         self._uncounted: Outline | None = None  # that of the last batch: its moment counts it
@@ -109,7 +108,7 @@ class Served:
         Scores and rows are looked at later: they must not be changed.
         """
         known = None if callable(scores) else scores
-        found, learned, now = _as_it_is(model), Learned.of(model, known), monotonic()
+        found, learned, now = _as_it_is(model), Outline.of(model, known), monotonic()
         with self._lock:
             self._model = found
             self._last = found, scores, rows
@@ -182,8 +181,8 @@ class Served:
                 waiting, self._waiting = self._waiting, []
             self._add_up(waiting)
 
-    def _add_up(self, waiting: list[tuple[Learned, float]]) -> None:
-        outlines = [learned.outline() for learned, _ in waiting]
+    def _add_up(self, waiting: list[tuple[Outline, float]]) -> None:
+        outlines = [outline for outline, _ in waiting]
         for outline in outlines:
             if self._uncounted is not None:
                 self.feed.chronicle.count(self._uncounted)
