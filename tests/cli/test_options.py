@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scstream.cli import COMMANDS, main
+from scstream.cli import COMMANDS, command_of, main, make_parser
+from scstream.cli.config import with_config
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,38 @@ def test_the_command_line_wins_over_the_file(folder):
     assert main(["run", *argv, "--write-config", "two.toml"]) == 1  # it is there already
 
 
+def test_every_option_is_the_same_from_a_file(folder):
+    values = {"columns": "a,b,2-4", "family": "gaussian=a,b;poisson=c", "fields": "label,anomaly",
+              "wait": "10s", "period": "5m", "half_life": "12h", "kernel": "window:3",
+              "outlier_weight": "auto", "group_level": "0.5", "separator": "tab",
+              "missing": "-999"}  # fmt: skip
+    parser = command_of(make_parser("run"), "run")
+    options = [a for a in parser._actions if a.option_strings]
+    for action in [a for a in options if not {"help", "config", "write_config"} & {a.dest}]:
+        words = [action.option_strings[-1]] if action.nargs in (0, "?") else []
+        if action.nargs != 0:
+            value = action.choices[-1] if action.choices else values.get(action.dest, "7")
+            words.append(f"{action.option_strings[0]}={value}".replace("-o=", "-o"))
+        if action.dest == "help_all":
+            continue
+        for word in words:
+            _, more = with_config(command_of(make_parser("run"), "run"), ["d.csv", word])
+            Path("each.toml").write_text(more["file"])
+            again, _ = with_config(command_of(make_parser("run"), "run"), ["--config", "each.toml"])
+            given, found = (
+                {k: repr(v) for k, v in vars(make_parser("run").parse_args(["run", *argv])).items()}
+                for argv in (["d.csv", word], again)
+            )
+            assert found == given
+
+
+def test_of_two_options_that_exclude_each_other_the_one_of_the_command_line_counts(folder):
+    Path("either.toml").write_text("group-level = 0.5\n")
+    given = ["--config", "either.toml", "--clusters", "2", "--write-config", "then.toml"]
+    assert main(["run", "d.csv", *given]) == 0
+    assert "group-level" not in Path("then.toml").read_text()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -122,7 +155,7 @@ done
 
 def test_other_shells_get_all_commands_and_options(capsys):
     zsh, fish = (shown(capsys, "completion", shell) for shell in ("zsh", "fish"))
-    assert zsh.startswith("autoload")
+    assert zsh.startswith("autoload -U +X compinit && compinit\n")  # which the next line needs
     for name in COMMANDS:
         assert f"-a {name} " in fish
     assert " -s o -l output -r " in fish

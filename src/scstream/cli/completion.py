@@ -14,7 +14,7 @@ examples:
   scstream completion fish > ~/.config/fish/completions/scstream.fish
   scstream completion zsh > ~/.scstream-completion    # and in ~/.zshrc: source this file
 """
-_ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
+_ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
 _BASH = """\
 _scstream() {{
     local cur="${{COMP_WORDS[COMP_CWORD]}}" words=""

@@ -64,7 +64,12 @@ def with_config(
         asked["source"] = asked["source"][0]
     more: dict[str, Any] = {name: raw[name] for name in ("config", "write_config") if name in raw}
     if "config" in more:
-        asked = _read(Path(more["config"]), parser, actions) | asked
+        found = _read(Path(more["config"]), parser, actions)
+        for group in parser._mutually_exclusive_groups:
+            either = {_key(action) for action in group._group_actions}
+            if either & asked.keys():  # of which the command line has one
+                found = {key: value for key, value in found.items() if key not in either}
+        asked = found | asked
     more["logins"] = raw.get("logins", {})
     more["file"] = "".join(f"{k} = {_toml(actions[k], v)}\n" for k, v in asked.items())
     words = [word for key, value in asked.items() for word in _words(actions[key], value)]
