@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 _NUMBERS = itertools.count(1)
+AS_IT_IS = {"keep": True, "time_column": "none"}  # each column is taken
 
 
 def wait_for(ready, process=None, seconds=20.0):
@@ -70,6 +71,7 @@ class KafkaBroker:
         config = {"fetch.wait.max.ms": 10, "log_level": 2}
         # It deals partitions out anew a second before a reader's session would be over.
         config |= {"session.timeout.ms": 3000, "heartbeat.interval.ms": 300}
+        options = AS_IT_IS | options
         return KafkaSource(stream, servers=self.address, group=mark, config=config, **options)
 
     def sink(self, stream, **options):
@@ -131,7 +133,7 @@ class RedisBroker:
     def source(self, stream, mark=None, **options):
         from scstream.sources.redis import RedisSource
 
-        return RedisSource(stream, url=self.address, group=mark, **options)
+        return RedisSource(stream, url=self.address, group=mark, **AS_IT_IS | options)
 
     def sink(self, stream, **options):
         from scstream.sinks.redis import RedisSink

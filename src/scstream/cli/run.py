@@ -76,8 +76,8 @@ def _add_endless(parser: argparse.ArgumentParser) -> None:
         "--wait",
         type=duration,
         metavar="T",
-        help="with --follow, standard input or a broker: close a batch early when no row has "
-        "come for this long. Otherwise all batches but the last are full",
+        help="with --follow, standard input or a broker: close a batch early when its first row "
+        "has waited for this long. Otherwise all batches but the last are full",
     )
     group.add_argument(
         "--live",

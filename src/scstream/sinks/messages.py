@@ -10,7 +10,6 @@ from typing import Any
 from scstream.sinks.base import WRITTEN, column_names
 from scstream.sinks.fields import FieldSink, dicts_of
 from scstream.sources.base import Batch, Place
-from scstream.sources.messages import MessageBatch
 from scstream.sources.patience import PATIENCE, Patience
 
 
@@ -21,7 +20,7 @@ class MessageSink(FieldSink):
     sent again, with the same keys and, as the model is the same, with the same labels: at least
     once, and the receiver recognises a repeated row by its key.
 
-    The key is that of the row's message (`MessageBatch.keys`), or the number of the row where the
+    The key is that of the row's message (`Batch.keys`), or the number of the row where the
     source is not a broker.
 
     Parameters
@@ -84,6 +83,4 @@ class MessageSink(FieldSink):
         self.patience.keep_trying(lambda: self._send(keys, values), self._reconnect)
 
     def _keys(self, batch: Batch) -> Sequence[str]:
-        if isinstance(batch, MessageBatch):
-            return batch.keys
-        return [str(number) for number in self._numbers(batch).tolist()]
+        return batch.keys or [str(number) for number in self._numbers(batch).tolist()]

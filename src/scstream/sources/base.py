@@ -69,7 +69,10 @@ class Batch:
     where : str
         Where the rows are, for messages: "data.csv, lines 2 to 1001".
     clock : Widening or None
-        That the clock is none any more from this batch on, or in another unit.
+        That the clock is none any more from this batch on.
+    keys : sequence of str
+        The name of each row's message, where rows are messages of a broker. It is the same
+        whenever the message is read, so that a receiver can detect a repeated result.
     """
 
     X: NDArray[np.float64] | Columns
@@ -80,6 +83,7 @@ class Batch:
     rejects: Sequence[Reject] = ()
     where: str = ""
     clock: Widening | None = None
+    keys: Sequence[str] = ()
 
     @property
     def n(self) -> int:

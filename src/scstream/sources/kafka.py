@@ -43,8 +43,8 @@ class KafkaSource(MessageSource):
     config : dict, optional
         Further settings of the client, such as sizes of fetches.
     **options
-        As in `MessageSource`: `columns`, `batch_size`, `max_wait`, `max_idle`, `start`, `timed`,
-        `on_reject`, `on_gap`, `patience`.
+        As in `MessageSource`: `max_idle`, `start`, `timed`, `on_gap`, `patience`, and the fields of
+        `SourceOptions`.
 
     Notes
     -----

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
@@ -15,9 +15,7 @@ from scstream.support.secrets import hidden_url
 _HIGHEST_PORT = 65535
 _LOGIN = ("user", "username", "password", "token")  # no settings: URLs are written down
 _END = 5.0  # seconds of silence that end a stream which is not followed
-_ONLY_FILES = (
-    "format", "header", "separator", "decimal", "missing", "time_column", "period", "live",
-)  # fmt: skip
+_ONLY_FILES = ("format", "header", "separator", "decimal", "encoding", "live")
 
 
 def yes_or_no(text: str) -> bool:
@@ -30,7 +28,6 @@ def yes_or_no(text: str) -> bool:
 _SHARED: dict[str, Callable[[str], Any]] = {
     "start": str,
     "timed": yes_or_no,
-    "max_wait": float,
     "max_idle": float,
     "on_gap": str,
 }
@@ -70,8 +67,13 @@ def read_url(
     url: str, broker: str, known: Mapping[str, Callable[[str], Any]], options: SourceOptions
 ) -> Address:
     """Return the parts of a source's URL: its settings are the known ones and those of all."""
+    defaults = SourceOptions()
+    for name in _ONLY_FILES:
+        if getattr(options, name) != getattr(defaults, name):
+            raise ValueError(f"{name} is for files; a broker's messages are JSON, in their order.")
     at = parse_url(url, broker, {**_SHARED, **known}, options.access)
-    return replace(at, settings={**message_options(options), **at.settings})
+    idle = {"max_idle": None if options.follow else _END}
+    return replace(at, settings={"options": options, **idle, **at.settings})
 
 
 def parse_url(
@@ -171,29 +173,3 @@ def identity(url: str) -> str:
     if left == settings and "@" not in url:
         return url
     return parts._replace(query=urlencode(left, safe=",/*>")).geturl()
-
-
-def message_options(options: SourceOptions) -> dict[str, Any]:
-    """Return what `SourceOptions` mean for a source of messages, or refuse what means nothing."""
-    defaults = {one.name: one.default for one in fields(SourceOptions)}
-    for name in _ONLY_FILES:
-        given, default = getattr(options, name), defaults[name]
-        if (tuple(given) if isinstance(default, tuple) else given) != default:
-            raise ValueError(f"{name} is for files; a broker's messages are JSON, in their order.")
-    columns: Any = options.columns
-    if options.text:
-        if columns is None:
-            raise ValueError("With a broker, text columns must be among columns: give both.")
-        unknown = [name for name in options.text if name not in columns]
-        if unknown:
-            raise ValueError(f"Text column {unknown[0]!r} is not among the columns {columns}.")
-        columns = {name: "text" if name in options.text else None for name in columns}
-    return {
-        "columns": columns,
-        "batch_size": options.batch_size,
-        "max_wait": options.wait,
-        "max_idle": None if options.follow else _END,
-        "numeric": options.numeric,
-        "complete": options.complete,
-        "on_reject": "keep" if options.on_error == "reject" else "raise",
-    }

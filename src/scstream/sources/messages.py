@@ -1,27 +1,28 @@
-"""Messages of a broker as a source: batches by rows and by wait, what is rejected, gaps."""
+"""Messages of a broker as a source: JSON, one row each, in batches by rows and by wait."""
 
 from __future__ import annotations
 
 import math
 import time as clock
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from scstream.families.widening import CLOCK, Widening
-from scstream.sources.base import SKIP, Batch, MalformedRow, Place, Reject, Source, Unread
-from scstream.sources.batch_times import Pace
-from scstream.sources.message_rows import Kind, MessageTable, Name
+from scstream.sources.base import Batch, MalformedRow, Place, Unread
+from scstream.sources.chunks import Chunk
+from scstream.sources.json_rows import JsonRows, row_of
+from scstream.sources.options import SourceOptions
 from scstream.sources.patience import PATIENCE, Away, BrokerAwayError, BrokerError, Patience
-from scstream.sources.places import check_clock, unsound, whole
-from scstream.support.advice import advised
-from scstream.support.messages import advise, warn
-from scstream.support.times import as_length
+from scstream.sources.places import unsound
+from scstream.sources.records import TextRecords
+from scstream.sources.rows import LOOK_ROWS
+from scstream.support.messages import advise
 
 _COMMIT = 10.0  # seconds for which a commit is tried
 _SLICE = 0.5  # seconds that one call to a server may wait, so that Ctrl-C is heard
@@ -52,34 +53,7 @@ class Message:
     time: float
 
 
-@dataclass(frozen=True)
-class RejectedMessage(Reject):
-    """A message that is not a row.
-
-    Attributes
-    ----------
-    key : str
-        The topic or stream and the message's offset, id or sequence in it.
-    """
-
-    key: str
-
-
-@dataclass(frozen=True)
-class MessageBatch(Batch):
-    """A batch of messages.
-
-    Attributes
-    ----------
-    keys : sequence of str
-        The name of each row's message. It is the same whenever the message is read, so that
-        a receiver can detect a repeated result.
-    """
-
-    keys: Sequence[str] = ()
-
-
-class MessageSource(Source):
+class MessageSource(JsonRows):
     """Reads JSON messages, one a row; what the sources of all brokers share.
 
     Parameters
@@ -88,81 +62,55 @@ class MessageSource(Source):
         What is read, such as ``kafka:orders``; saved in the place.
     server : str
         Its address, for messages; never with a password.
-    columns : sequence or dict, optional
-        The fields to take, or a dict of fields and their kinds: "number", "truth" or "text"
-        (None to learn it from the first messages). By default all fields of the first message,
-        and every message must have exactly these.
-    batch_size : int, default=1000
-        Rows of a batch.
-    max_wait : float, optional
-        Seconds after its first row at which a batch is delivered as it is. By default a batch
-        waits until it is full.
+    options : SourceOptions, optional
+        What sources of all kinds share.
     max_idle : float, optional
         Seconds without a message after which the stream counts as ended. By default never.
     start : {"first", "new"}, default="first"
         Where to begin without a place: at the first message that is stored, or after the last.
     timed : bool, default=False
-        Whether a batch's time is the server's time of its last row, in seconds. It makes the
-        model's half-life count in seconds.
-    numeric : bool, default=False
-        Whether all columns hold numbers: text in the first message is malformed then, and true
-        and false are 1 and 0.
-    complete : bool, default=False
-        Whether a row must have a value in every column: null is malformed then.
-    on_reject : {"raise", "keep"} or callable, default="raise"
-        What happens to a message that is not a row: `MalformedRow` is raised, or a
-        `RejectedMessage` is added to the batch's `rejects`, or the callable gets it at once.
+        Whether the server's times are the clock, not a field of the messages.
     on_gap : {"raise", "warn"}, default="raise"
         What to do if the server has deleted messages that were not yet read:
         `LostMessagesError`, or a warning.
     patience : float, default=300
         Seconds for which a server that goes away is waited for. One that is not there at the
         start is waited for eight seconds at most.
+    **more
+        Fields of `SourceOptions`, in place of those of ``options``.
     """
+
+    unit = "message"
 
     def __init__(
         self,
         name: str,
         server: str,
+        options: SourceOptions | None = None,
         *,
-        columns: Sequence[Name] | Mapping[Name, Kind | None] | None = None,
-        batch_size: int = 1000,
-        max_wait: float | None = None,
         max_idle: float | None = None,
         start: Literal["first", "new"] = "first",
         timed: bool = False,
-        numeric: bool = False,
-        complete: bool = False,
-        on_reject: Literal["raise", "keep"] | Callable[[RejectedMessage], Any] = "raise",
         on_gap: Literal["raise", "warn"] = "raise",
         patience: float = PATIENCE,
+        **more: Any,
     ) -> None:
-        if batch_size != int(batch_size) or batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size!r}; it must be a whole number, 1 or more.")
-        for what, seconds in (("max_wait", max_wait), ("max_idle", max_idle)):
-            if seconds is not None and not seconds > 0:
-                raise ValueError(f"{what} is {seconds!r}; it must be a number of seconds over 0.")
+        options = replace(options or SourceOptions(), **more)
+        if max_idle is not None and not max_idle > 0:
+            raise ValueError(f"max_idle is {max_idle!r}; it must be a number of seconds over 0.")
         if start not in ("first", "new"):
             raise ValueError(f"start is {start!r}; it must be 'first' or 'new'.")
-        if not callable(on_reject) and on_reject not in ("raise", "keep"):
-            raise ValueError(
-                f"on_reject is {on_reject!r}; it must be 'raise', 'keep' or a function."
-            )
         if on_gap not in ("raise", "warn"):
             raise ValueError(f"on_gap is {on_gap!r}; it must be 'raise' or 'warn'.")
-        self.name = name
-        self.batch_size = int(batch_size)
-        self.max_wait = max_wait
+        super().__init__(name, replace(options, time_column="none") if timed else options)
         self.max_idle = max_idle
         self.start = start
         self.timed = timed
-        self.on_reject = on_reject
         self.on_gap = on_gap
         self.patience = Patience(name, server, patience)
-        self._table = MessageTable(columns, numeric=numeric, complete=complete)
-        self._at: dict[str, Any] | None = None  # the position; None until it is known
-        self._count = 0  # messages before it
-        self._pace = Pace()
+        self._at: dict[str, Any] | None = None  # behind the last batch; None until it is known
+        self._ahead: deque[tuple[int, Message]] = deque()  # behind it, by their numbers
+        self._count = 0  # messages that were read
 
     # -- what a broker's source adds --------------------------------------------------------------
 
@@ -204,25 +152,94 @@ class MessageSource(Source):
 
     # -- the contract of a source -----------------------------------------------------------------
 
-    def __iter__(self) -> Iterator[MessageBatch]:
+    def seek(self, place: Place) -> None:
+        """Stand where a batch with this place ended."""
+        self._check_place(place)
+        super().seek(place)
+        self._at = dict(place["at"])
+
+    def _chunks(self) -> Iterator[Chunk | None]:
         if self._at is None:
             self._at = self.patience.keep_trying(self._begin, self._reconnect)
         at = self._at
         # An earlier loop may have been left in the middle of a batch.
+        self._ahead.clear()
+        self._count = self._place.get("row", 0)
         self.patience.keep_trying(lambda: self._turn_to(at), self._reconnect)
-        while True:
-            gathered = self._gather()
-            if not gathered.rows and not gathered.rejects:
-                return
-            yield self._batch(gathered)
+        waiting: list[Message] = []  # for a look
+        heard = first = clock.monotonic()
+        size, idle = self.options.batch_size, self.max_idle or math.inf
+        while (left := heard + idle - clock.monotonic()) > 0:
+            n = size - (self._waiting() + len(waiting)) % size
+            call = partial(self._poll, n, min(left, self.options.wait or _SLICE, _SLICE))
+            new = self.patience.keep_trying(call, self._reconnect)
+            # A server that was away was not silent.
+            heard = clock.monotonic() if new else max(heard, self.patience.back)
+            first = first if waiting else heard
+            waiting += new
+            enough = self._found or len(waiting) >= min(size, LOOK_ROWS) or self._waited(first)
+            if enough and self._has_row(waiting):
+                yield self._parsed(waiting)
+                waiting = []
+            if not waiting and not self._ahead:
+                self._at = self._position(self._at)
+            yield None
+        if self._has_row(waiting):
+            yield self._parsed(waiting)
 
-    def seek(self, place: Place) -> None:
-        """Stand where a batch with this place ended."""
-        self._check_place(place)
-        self._table = self._table.resumed(place["columns"])
-        self._at = dict(place["at"])
-        self._count = place["messages"]
-        self._pace = Pace.of(place)
+    def _has_row(self, messages: list[Message]) -> bool:
+        """Whether a message is a row; raise for one that is none, unless it may be left out."""
+        if not messages or self._found is not None:
+            return bool(messages)
+        wrongs = [_row_of(message)[1] for message in messages]
+        if None in wrongs:
+            return True
+        if self.options.on_error == "stop" or len(messages) >= LOOK_ROWS:
+            raise MalformedRow(f"{self.name}, message {messages[0].key}: {wrongs[0]}.")
+        return False
+
+    def _parsed(self, messages: list[Message]) -> Chunk:
+        """Return messages as rows."""
+        read = [(message, *_row_of(message)) for message in messages]
+        if self._found is None:
+            self._look_at([row for _, row, wrong in read if wrong is None])
+            if self.timed:
+                self._found = replace(self.schema, dates="s")
+        numbers = np.arange(self._count + 1, self._count + len(read) + 1)
+        self._count += len(read)
+        self._ahead.extend(zip(numbers.tolist(), messages, strict=True))
+        values = [message.value or b"" for message in messages]
+        ends = np.cumsum([len(value) + 1 for value in values]) - 1
+        bounds = np.column_stack([ends - [len(value) for value in values], ends])
+        data = b"\n".join(values)
+        chunk = self._chunk(
+            [row for _, row, _ in read],
+            np.column_stack([numbers, numbers]),
+            numbers,
+            numbers,
+            TextRecords("jsonl", self.schema.names, data, bounds),
+            {i: wrong for i, (_, _, wrong) in enumerate(read) if wrong is not None},
+        )
+        bad = {i: f"{messages[i].key}: {wrong}" for i, wrong in chunk.bad.items()}
+        times = np.array([message.time for message in messages]) if self.timed else chunk.time
+        return replace(chunk, bad=bad, time=times)
+
+    def _given(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            keys = {}
+            while self._ahead and self._ahead[0][0] <= batch.place["row"]:
+                number, message = self._ahead.popleft()
+                keys[number] = message.key
+                self._at = {**(self._at or {}), **message.move}
+            if not self._ahead:
+                self._at = self._position(self._at or {})
+            place = {**batch.place, "source": self.name, "at": self._at}
+            self._place = place
+            numbers = [] if batch.numbers is None else batch.numbers.tolist()
+            yield replace(batch, place=place, keys=[keys[number] for number in numbers])
+
+    def _end(self) -> Place:
+        return {"offset": self._count, "line": self._count, "row": self._count}
 
     def unread(self, place: Place) -> Unread | None:
         """Return how much the server has behind a place; a server that is away is not asked."""
@@ -252,103 +269,14 @@ class MessageSource(Source):
             for call in calls:
                 self.patience.keep_trying(partial(call, at), self._reconnect, _COMMIT)
 
-    def require(self, complete: Sequence[bool]) -> None:
-        """Refuse rows with null in these columns (d,)."""
-        self._table.complete = list(complete)
-
     def _check_place(self, place: Any) -> None:
-        if not isinstance(place, dict) or not {"source", "at", "columns", "messages"} <= set(place):
+        if not isinstance(place, dict) or not {"source", "at"} <= set(place):
             raise ValueError(f"{place!r} is not a place of a broker's source.")
         if place["source"] != self.name:
             raise ValueError(f"The place is one of {place['source']!r}, this is {self.name!r}.")
-        whole(place, "messages")
-        check_clock(place)
         if not isinstance(place["at"], dict):
             raise unsound("at", place["at"])
         self._check_position(place["at"])
-
-    # -- batches ----------------------------------------------------------------------------------
-
-    def _gather(self) -> _Gathered:
-        """Read messages until they are enough for a batch, or the wait or the stream is over."""
-        assert self._at is not None
-        got = _Gathered(dict(self._at), self._count)
-        heard, first = clock.monotonic(), math.inf
-        while len(got.rows) < self.batch_size:
-            now = clock.monotonic()
-            left = min(_end(first, self.max_wait) - now, _end(heard, self.max_idle) - now)
-            if left <= 0:
-                break
-            n, wait = self.batch_size - len(got.rows), min(left, _SLICE)
-            messages = self.patience.keep_trying(partial(self._poll, n, wait), self._reconnect)
-            for message in messages:
-                self._take(message, got)
-            got.at = self._position(got.at)
-            heard = max(heard, self.patience.back)  # a server that was away was not silent
-            if messages:
-                heard = clock.monotonic()
-            if got.rows:
-                first = min(first, heard)
-        self._at, self._count = got.at, got.count
-        return got
-
-    def _take(self, message: Message, got: _Gathered) -> None:
-        """Add a message to what was gathered, as a row or as a reject."""
-        try:
-            record, row = self._table.read(message.value)
-        except MalformedRow as error:
-            self._reject(message, str(error), got)
-        else:
-            got.records.append(record)
-            got.rows.append(row)
-            got.keys.append(message.key)
-            got.numbers.append(got.count + 1)
-            got.time = message.time
-        got.at.update(message.move)
-        got.count += 1
-
-    def _reject(self, message: Message, reason: str, got: _Gathered) -> None:
-        reason = f"message {message.key}: {reason}"
-        if self.on_reject == "raise":
-            raise advised(
-                MalformedRow(f"{reason} Fix the sender, or set such messages aside."), SKIP
-            )
-        text = (message.value or b"").decode(errors="backslashreplace")
-        number = got.count + 1
-        reject = RejectedMessage(number, number, reason, text, message.key)
-        if callable(self.on_reject):
-            self.on_reject(reject)
-        else:
-            got.rejects.append(reject)
-
-    def _batch(self, got: _Gathered) -> MessageBatch:
-        X = self._table.columns(got.rows)
-        place: Place = {
-            "source": self.name,
-            "at": dict(got.at),
-            "columns": self._table.to_json(),
-            "messages": got.count,
-        }
-        when = lost = None
-        if self.timed and got.rows:
-            # Two batches may carry the same stamp, and clocks of servers go back.
-            step = self._pace.step
-            when = self._pace.go_on(got.time, np.full(len(got.rows), got.time))
-            if self._pace.step is not None and step is None:
-                lost = Widening("time", CLOCK, f"steps of {as_length(self._pace.step)}")
-                warn(f"{self.name}: the server's times have gone back. {lost}.")
-        place |= self._pace.kept()
-        return MessageBatch(
-            X=X,
-            place=place,
-            time=when,
-            rows=got.records,
-            numbers=np.array(got.numbers, dtype=np.int64),
-            rejects=got.rejects,
-            where=f"messages {got.keys[0]} to {got.keys[-1]}" if got.keys else self.name,
-            clock=lost,
-            keys=got.keys,
-        )
 
     def _report_gap(self, complaint: str) -> None:
         """Say that messages are gone which were never read."""
@@ -360,19 +288,6 @@ class MessageSource(Source):
         advise(f"{self.name}: {complaint}", RuntimeWarning)
 
 
-@dataclass
-class _Gathered:
-    """What has been read towards the next batch."""
-
-    at: dict[str, Any]
-    count: int
-    records: list[dict[str, Any]] = field(default_factory=list)
-    rows: list[list[Any]] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-    rejects: list[RejectedMessage] = field(default_factory=list)
-    time: float = -math.inf
-
-
-def _end(since: float, patience: float | None) -> float:
-    return math.inf if patience is None else since + patience
+def _row_of(message: Message) -> tuple[Any, str | None]:
+    """Return the row in a message, or an empty one and what is wrong with it."""
+    return ({}, "it has no value") if message.value is None else row_of(message.value)

@@ -59,7 +59,7 @@ class SourceOptions:
     follow : bool
         Whether to wait at the end of a file for more.
     wait : float, optional
-        When following: seconds without a new row after which a batch is closed early.
+        Seconds after its first row at which a batch is closed early, where rows come later.
     live : bool
         Whether standard input continues where it is after a resume. By default it is expected to
         come again from its beginning, and what was read before is skipped.

@@ -41,8 +41,8 @@ class RedisSource(MessageSource):
         Whether `commit` deletes the entries before the committed one. Only where nobody else
         reads the stream.
     **options
-        As in `MessageSource`: `columns`, `batch_size`, `max_wait`, `max_idle`, `start`, `timed`,
-        `on_reject`, `on_gap`, `patience`.
+        As in `MessageSource`: `max_idle`, `start`, `timed`, `on_gap`, `patience`, and the fields of
+        `SourceOptions`.
     """
 
     def __init__(

@@ -22,6 +22,8 @@ from scstream.sources.schema import Schema
 from scstream.support.advice import Advice, advised
 from scstream.support.messages import warn
 
+LOOK_ROWS = 1000  # that are looked at, at most
+
 
 class RowSource(Source):
     """A source that reads chunks of rows and cuts them into batches.
@@ -83,15 +85,13 @@ class RowSource(Source):
         last = monotonic()
         cutter: Cutter | None = None
         for chunk in self._chunks():
-            ready: Iterator[Batch] = iter(())
             if chunk is not None:
                 cutter = cutter or self._new_cutter()
+                last = last if cutter.size else monotonic()  # when the first that waits came
                 cutter.add(chunk)
-                last = monotonic()
-                ready = cutter.ready()
-            elif cutter is not None and cutter.size and self._waited(last):
-                ready = cutter.remaining()
-            yield from self._given(ready)
+                yield from self._given(cutter.ready())
+            if cutter is not None and cutter.size and self._waited(last):
+                yield from self._given(cutter.remaining())
         if cutter is not None:
             yield from self._given(cutter.remaining(self._end()))
 
@@ -103,6 +103,10 @@ class RowSource(Source):
     def _passed(self, place: Place) -> None:
         """Take note of the place of a batch that was taken: nobody goes back before it."""
         return
+
+    def _waiting(self) -> int:
+        """Return how many rows wait for a batch."""
+        return 0 if self._cutter is None else self._cutter.size
 
     def _waited(self, last: float) -> bool:
         return self.options.wait is not None and monotonic() - last >= self.options.wait

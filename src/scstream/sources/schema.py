@@ -73,7 +73,7 @@ class Schema:
     @property
     def clock(self) -> str:
         """The name of the column of the times."""
-        return "" if self.time is None else self.names[self.time]
+        return "time" if self.time is None else self.names[self.time]
 
     @property
     def n_numbers(self) -> int:

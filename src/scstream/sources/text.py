@@ -16,11 +16,10 @@ from scstream.sources.listing import Listing
 from scstream.sources.opening import open_reader
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import seen_before
-from scstream.sources.rows import RowSource
+from scstream.sources.rows import LOOK_ROWS, RowSource
 from scstream.sources.trail import Trail
 
 _MOST = 1 << 26  # bytes of one record
-LOOK_ROWS = 1000  # that are looked at, at most
 _BOM = b"\xef\xbb\xbf"
 _END = re.compile(  # of a file: a mark (Ctrl-Z) of old systems; a rule, or how many rows there are
     rb"(?:\x1a|(?:^|(?<=\n))(?:\+[-+]+\+|\(\d{1,12} rows?\)))[\r\n\x00]*\Z"
