@@ -2,9 +2,25 @@
 
 import os
 import sys
+from io import TextIOWrapper
 
 from scstream.support.modules import safe_path
-from scstream.support.progress import Unheard
+from scstream.support.progress import UNHEARD
+
+
+class Unheard(TextIOWrapper):
+    """A stream of messages that goes on where nobody reads it any more: what is written is lost."""
+
+    def write(self, text: str) -> int:
+        """Write some text if that is possible."""
+        with UNHEARD:
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what is written if that is possible."""
+        with UNHEARD:
+            super().flush()
 
 
 def run() -> int:

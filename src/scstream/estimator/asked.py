@@ -18,7 +18,7 @@ from scstream.inputs import TakesRows
 from scstream.sampler.recipe import Plan, Recipe
 from scstream.sampler.rules import RULES, Rules
 from scstream.sampler.window import Forgetting
-from scstream.support.progress import SweepBar, bars_wanted
+from scstream.support.progress import Bar, bars_wanted, say
 
 _parameters = itemgetter(*check.CONSTRAINTS)
 
@@ -83,7 +83,7 @@ class Asked(TakesRows):
 
     def _recipe(self, family: Family) -> Recipe:
         shown = self.verbose or bars_wanted()
-        progress = SweepBar(self.max_sweeps, verbose=bool(self.verbose)) if shown else None
+        progress = _SweepBar(self.max_sweeps, verbose=bool(self.verbose)) if shown else None
         weight, auto = self.outlier_weight, self.half_life == "auto"
         weight = "auto" if weight == "auto" else float(weight)
         asked = (family, float(self.alpha), *self._asked)
@@ -96,3 +96,20 @@ class Asked(TakesRows):
     def _make_rng(self) -> np.random.Generator:
         """Return the randomness of a new model; a generator of the user's stays where it is."""
         return check.make_rng(copy.deepcopy(self.random_state))
+
+
+class _SweepBar(Bar):
+    """Shows the sweeps of a first batch, which converges before `most` sweeps as a rule."""
+
+    def __init__(self, most: int, *, verbose: bool) -> None:
+        super().__init__("first batch", shown=verbose)
+        self._most = most
+        self._verbose = verbose
+
+    def __call__(self, sweep: int, k: int, log_posterior: float) -> None:
+        """Say how a sweep went; with ``verbose`` a line each where there is no terminal."""
+        said = f"sweep {sweep}, {k} clusters, log posterior {log_posterior:.1f}"
+        if self.live:
+            self.show(text=f"{said}, at most {self._most} sweeps")
+        elif self._verbose:
+            say(f"scstream: {said}")

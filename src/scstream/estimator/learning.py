@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from time import sleep
 from typing import Any, Self
@@ -36,7 +37,6 @@ from scstream.support.advice import Advice, advice_of, advised
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 from scstream.support.messages import advise, detail, warn
-from scstream.support.progress import finished
 from scstream.support.threads import allowed
 from scstream.support.times import as_length, is_length, is_moment
 from scstream.support.turns import turn_of
@@ -166,7 +166,8 @@ class Learning(Describing):
         """Return the batch, the model that met it, the one that learned it, and what happened."""
         batch, family, learner = self._batch(engine, X, time, sample_weight, labels, learner)
         recipe = self._recipe(family)
-        with finished(recipe.progress):
+        bar: Any = recipe.progress or nullcontext()
+        with bar:
             return batch, learner, *self._run(learner, batch, recipe, engine)
 
     def _batch(

@@ -10,11 +10,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
-from io import TextIOWrapper
 from shutil import get_terminal_size
 from threading import RLock
-from time import monotonic
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 _DELAY = 0.5  # seconds of work before a bar appears
@@ -52,8 +49,7 @@ class Bar:
     ) -> None:
         self._what, self._total = what, total
         self._out = sys.stderr if out is None else out
-        self.live = (shown or _wanted) and _is_terminal(self._out)
-        self._began = monotonic()
+        self.live = (shown or _wanted) and is_terminal(self._out)
         self._bar: Any = None
 
     def show(self, done: float | None = None, text: str = "") -> None:
@@ -61,25 +57,16 @@ class Bar:
         if not self.live:
             return
         if self._bar is None:
-            self._bar = self._start(done or 0)
+            size = get_terminal_size()  # not tqdm's own look: some terminals say 0
+            known = "{percentage:3.0f}%|{bar:20}| {desc}  {remaining} left"
+            self._bar = _tqdm()(
+                initial=done or 0, total=self._total, file=self._out, leave=False, miniters=0,
+                delay=_DELAY or 1e-9, ncols=size.columns - 1, nrows=size.lines,
+                bar_format="{desc}" if self._total is None else known,
+            )  # fmt: skip
         words = "  ".join(part for part in (self._what, text) if part)
         self._bar.set_description_str(words, refresh=False)
         self._bar.update(0 if done is None else done - self._bar.n)
-
-    def _start(self, done: float) -> Any:
-        size = get_terminal_size()
-        known = "{percentage:3.0f}%|{bar:20}| {desc}  {remaining} left"
-        return _tqdm()(
-            initial=done,
-            total=self._total,
-            file=self._out,
-            leave=False,
-            delay=max(_DELAY - (monotonic() - self._began), 1e-9),
-            miniters=0,
-            ncols=size.columns - 1,  # not tqdm's own look: some terminals say 0
-            nrows=size.lines,
-            bar_format="{desc}" if self._total is None else known,
-        )
 
     def write(self, line: str) -> None:
         """Write a line that stays, above the bar."""
@@ -93,12 +80,7 @@ class Bar:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -121,40 +103,16 @@ def aside() -> AbstractContextManager[Any]:
     return mode
 
 
-@contextmanager
-def finished(bar: object) -> Iterator[None]:
-    """Take a bar away when some work is over."""
-    try:
-        yield
-    finally:
-        if isinstance(bar, Bar):
-            bar.close()
-
-
 def bars_wanted() -> bool:
     """Whether bars are turned on, and standard error is a terminal."""
-    return _wanted and _is_terminal(sys.stderr)
+    return _wanted and is_terminal(sys.stderr)
 
 
-def _is_terminal(out: TextIO | None) -> bool:
+def is_terminal(out: TextIO | None) -> bool:
+    """Whether a stream is a terminal."""
     with UNHEARD:
         return out is not None and out.isatty()
     return False
-
-
-class Unheard(TextIOWrapper):
-    """A stream of messages that goes on where nobody reads it any more: what is written is lost."""
-
-    def write(self, text: str) -> int:
-        """Write some text if that is possible."""
-        with UNHEARD:
-            return super().write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Hand on what is written if that is possible."""
-        with UNHEARD:
-            super().flush()
 
 
 def say(line: str, out: TextIO | None = None) -> None:
@@ -174,20 +132,3 @@ def bars(*, wanted: bool) -> Iterator[None]:
         yield
     finally:
         _wanted = before
-
-
-class SweepBar(Bar):
-    """Shows the sweeps of a first batch, which converges before `most` sweeps as a rule."""
-
-    def __init__(self, most: int, *, verbose: bool) -> None:
-        super().__init__("first batch", shown=verbose)
-        self._most = most
-        self._verbose = verbose
-
-    def __call__(self, sweep: int, k: int, log_posterior: float) -> None:
-        """Say how a sweep went; with ``verbose`` a line each where there is no terminal."""
-        said = f"sweep {sweep}, {k} clusters, log posterior {log_posterior:.1f}"
-        if self.live:
-            self.show(text=f"{said}, at most {self._most} sweeps")
-        elif self._verbose:
-            say(f"scstream: {said}")
