@@ -75,9 +75,10 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
     device : str, optional
         For PyTorch, such as "cuda" or "cpu"; with a Dask cluster, on each of its workers.
     group_level : float, optional
-        Form groups of clusters after every batch, at this level, so that `events_` and `on_event`
-        report which groups split and merge. By default groups are formed when you ask for them, at
-        level 0.3. See docs/groups.md.
+        Form groups of clusters after every batch, at this level in [0, 1], so that `events_` and
+        `on_event` report which groups split and merge; or so many groups, if it is a whole number
+        above 1. By default groups are formed when you ask for them, at level 0.3. See
+        docs/groups.md.
     verbose : bool, default=False
         Whether to report on standard error what "auto" chooses and how the first batch goes.
         Warnings go to the logger ``scstream`` in any case.
