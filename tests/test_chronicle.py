@@ -279,18 +279,19 @@ def test_files_that_are_no_chronicle_are_refused(tmp_path, text, message):
         Chronicle.read(path)
 
 
-def test_batches_that_are_only_counted_are_part_of_the_next_moment():
+def test_batches_without_a_moment_are_part_of_the_next_one():
     model, chronicle, whole = ScStream(random_state=0), Chronicle(limit=8), Chronicle(limit=8)
-    shown = []
+    shown, passed = [], []
     for b, batch in enumerate(gaussian_stream(n_batches=60, n_clusters=3, random_state=2)):
         model.partial_fit(batch.X)
         scores = model.score_samples(batch.X)
         whole.observe(model, scores)
         if b and b % 3:
-            chronicle.count(Outline.of(model, scores))
+            passed.append(Outline.of(model, scores))
         else:
-            shown.append(chronicle.observe(model, scores))
-    chronicle.observe(model.partial_fit(batch.X), scores)
+            shown.append(chronicle.observe(model, scores, passed=passed))
+            passed = []
+    chronicle.observe(model.partial_fit(batch.X), scores, passed=passed)
     whole.observe(model, scores)
     assert chronicle.totals == whole.totals
     assert chronicle.events == whole.events

@@ -110,11 +110,16 @@ class Chronicle(BoundedMoments):
         self.fields: list[str] = []
         self.dates = False
         self._names = None if columns is None else list(columns)
-        self._passed: Outline | None = None  # batches counted since the last moment
 
     # -- while the stream runs ------------------------------------------------------------------
 
-    def observe(self, model: ScStream, scores: ArrayLike | None = None, rows: Any = None) -> Moment:
+    def observe(
+        self,
+        model: ScStream,
+        scores: ArrayLike | None = None,
+        rows: Any = None,
+        passed: Sequence[Outline] = (),
+    ) -> Moment:
         """Take note of a model that has just learned a batch.
 
         Parameters
@@ -126,6 +131,9 @@ class Chronicle(BoundedMoments):
             batch was learned.
         rows : array, data frame or other table (n, d), optional
             The batch, of which some rows are stored to be drawn, and the most unusual ones.
+        passed : sequence of Outline
+            Batches learned since the last moment that have none of their own: where batches come
+            faster than they can be shown. This moment is of them, too.
 
         Returns
         -------
@@ -147,7 +155,6 @@ class Chronicle(BoundedMoments):
         places, seen = self._drawn(means, spreads, low, high)
         labels, rows = np.asarray(to_host(model.labels_)), as_rows(rows, model._columns())
         ids = [record.id for record in records]
-        passed, self._passed = self._passed, None
         narrow, view = means is not None and means.shape[1] <= _WIDE, self.projection
         deviations = np.sqrt(spreads.variances) if spreads is not None else (high - low) / 2
         by_name = {name: key for key, name in names.items()}
@@ -176,19 +183,12 @@ class Chronicle(BoundedMoments):
             says=said_of(records),
             **_groups(model, names),
         )
-        self._count(moment.outline)
+        for batch in (*passed, moment.outline):
+            self._count(batch)
         moment = moment.after(passed)
         self._keep(moment)
         self._thin()
         return moment
-
-    def count(self, batch: Outline) -> None:
-        """Count a batch of which no moment is noted; the next one is of it, too.
-
-        For batches that come faster than they can be shown.
-        """
-        self._count(batch)
-        self._passed = batch if self._passed is None else self._passed.and_then(batch)
 
     def _name(self, key: Any) -> str:
         """Return what to call a column that the model knows by a name or a number."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -134,11 +135,11 @@ class Moment:
         sums = self.n_points, self.n_clusters, self.time, lowest, self.events
         return Outline(*sums, self.n_batches)
 
-    def after(self, passed: Outline | None) -> Moment:
+    def after(self, passed: Sequence[Outline]) -> Moment:
         """Return the moment as one of several batches, this one the last of them."""
-        if passed is None:
+        if not passed:
             return self
-        whole, score = passed.and_then(self.outline), self.score
+        whole, score = reduce(Outline.and_then, (*passed, self.outline)), self.score
         if score is not None and whole.lowest is not None:
             score = Score(score.mean, (whole.lowest, *score.quantiles[1:]))
         return replace(

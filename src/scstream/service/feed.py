@@ -14,6 +14,7 @@ from scstream.web import PageData
 
 _KEPT_LINES = 512  # that a page may lie behind before it loads the chronicle anew
 _KEPT_BYTES = 32 * 2**20
+_LOOK = 0.1  # seconds from one look for new lines to the next
 
 
 class Feed:
@@ -23,24 +24,19 @@ class Feed:
     latest ones, each at its own pace; a page that falls behind the whole line is asked to load
     the chronicle again.
 
-    Parameters
+    Attributes
     ----------
     chronicle : Chronicle
         What came before.
+    n_pages : int
+        How many pages follow.
     """
 
     def __init__(self, chronicle: Chronicle | None = None) -> None:
-        self.chronicle = Chronicle() if chronicle is None else chronicle
         self._lock = Lock()
-        self._pages: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._ended = False
-        self._begin()
-
-    def _begin(self) -> None:
-        self._epoch = secrets.token_hex(4)  # a server that was started anew counts from 0 again
-        self._lines: deque[str] = deque()
-        self._bytes = 0
-        self._next = 0  # the number of the next line, from 0
+        self.n_pages = 0
+        self.restart(Chronicle() if chronicle is None else chronicle)
 
     # -- the run's side -------------------------------------------------------------------------
 
@@ -54,32 +50,21 @@ class Feed:
                 self._bytes > _KEPT_BYTES and len(self._lines) > 1
             ):
                 self._bytes -= len(self._lines.popleft())
-            self._wake()
 
     def restart(self, chronicle: Chronicle) -> None:
         """Continue with another chronicle: every page loads it."""
         with self._lock:
             self.chronicle = chronicle
-            self._begin()
-            self._wake()
+            self._epoch = secrets.token_hex(4)  # a server that starts anew counts from 0 again
+            self._lines: deque[str] = deque()
+            self._bytes = 0
+            self._next = 0  # the number of the next line, from 0
 
     def end(self) -> None:
         """Let every page go once it has had all: the service ends."""
-        with self._lock:
-            self._ended = True
-            self._wake()
-
-    def _wake(self) -> None:
-        for loop, fresh in self._pages:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(fresh.set)
+        self._ended = True
 
     # -- the pages' side ------------------------------------------------------------------------
-
-    @property
-    def n_pages(self) -> int:
-        """How many pages follow."""
-        return len(self._pages)
 
     def whole(self) -> tuple[str, PageData]:
         """Return where the feed continues, and what a page begins with: the chronicle, thinned."""
@@ -94,28 +79,23 @@ class Feed:
         """
         epoch, _, number = name.partition("-")
         position = int(number) if number.isdecimal() and len(number) < 18 else -1
-        page = asyncio.get_running_loop(), asyncio.Event()
-        with self._lock:
-            self._pages.add(page)
+        quiet = 0.0
+        self.n_pages += 1
         try:
             yield ""
             while True:
-                page[1].clear()
                 ended = self._ended
                 text, epoch, position = self._since(epoch, position)
-                if text:
-                    yield text
-                    continue
-                if ended:
+                if not text and ended:
                     return
-                try:
-                    async with asyncio.timeout(every):
-                        await page[1].wait()
-                except TimeoutError:
-                    yield ": still here\n\n"
+                if not text and quiet < every:
+                    await asyncio.sleep(_LOOK)
+                    quiet += _LOOK
+                    continue
+                yield text or ": still here\n\n"
+                quiet = 0.0
         finally:
-            with self._lock:
-                self._pages.discard(page)
+            self.n_pages -= 1
 
     def _since(self, epoch: str, position: int) -> tuple[str, str, int]:
         """Return the events from a line on, and the epoch and number of the line behind them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -65,17 +65,15 @@ class Metrics:
         self._last = self._saved = math.nan
         self._checkpoint: Path | None = None
 
-    def learned(self, batches: Sequence[Outline], seconds: Sequence[float]) -> None:
-        """Count some batches and the seconds that each took."""
+    def learned(self, batch: Outline, seconds: float) -> None:
+        """Count a batch, and the seconds that it took."""
         self._last = time.time()
-        self.rows.inc(sum(batch.n_points for batch in batches))
-        self.batches.inc(len(batches))
-        self.clusters.set(batches[-1].n_clusters)
-        for took in seconds:
-            self.seconds.observe(took)
-        for batch in batches:
-            for event in batch.events:
-                self.events.labels(str(event["kind"])).inc()
+        self.rows.inc(batch.n_points)
+        self.batches.inc(batch.n_batches)
+        self.clusters.set(batch.n_clusters)
+        self.seconds.observe(seconds)
+        for event in batch.events:
+            self.events.labels(event["kind"]).inc()
 
     def scored(self, score: Score | None) -> None:
         """Note how unusual the last rows were."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
+from functools import reduce
 from threading import Event, Lock, Thread
 from time import monotonic, thread_time
 from time import time as now
@@ -22,7 +23,7 @@ from scstream.support.times import as_date, is_moment, moment
 PAUSE = 0.4  # seconds from one moment to the next while a page is open: clusters glide as long
 _ALONE = 1.0  # the same while none is: one that is opened later can look back
 _SHARE = 0.01  # of the time, for showing: the more there is to show, the longer the pauses
-_MOST_WAITING = 1000  # batches that wait to be counted
+_MOST_WAITING = 1000  # batches that wait to be shown; more are taken together
 
 # Of a batch's rows: numbers, or a way to get them from the model if the batch is shown.
 Scores = ArrayLike | Callable[[ScStream], ArrayLike] | None
@@ -56,8 +57,7 @@ class Served:
     """A model and its chronicle, safe to read while another thread learns.
 
     The thread that learns only leaves its batches here. Another one shows the latest of them a
-    few times a second, and counts the rows and events of all. So what a page costs does not
-    depend on how fast batches come.
+    few times a second. So what a page costs does not depend on how fast batches come.
 
     Parameters
     ----------
@@ -81,10 +81,9 @@ class Served:
         self._began = monotonic()  # the batch that is being learned
         self._lock = Lock()  # for what the thread that learns leaves: it never waits for long
         self._last: tuple[ScStream, Scores, Any] | None = None  # model, scores, rows: shown next
-        self._waiting: list[tuple[Outline, float]] = []  # not counted yet, with their seconds
+        self._waiting: list[Outline] = []  # batches since the last moment
         self._left = Event()  # set while there is something to show
         self._showing = Lock()  # for the chronicle
-        self._uncounted: Outline | None = None  # that of the last batch: its moment counts it
         self._shower: Thread | None = None
         self._ended = Event()
 
@@ -107,13 +106,14 @@ class Served:
 
         Scores and rows are looked at later: they must not be changed.
         """
-        known = None if callable(scores) else scores
-        found, learned, now = _as_it_is(model), Outline.of(model, known), monotonic()
+        found, outline = _as_it_is(model), Outline.of(model, None if callable(scores) else scores)
+        self._count(outline)
         with self._lock:
             self._model = found
             self._last = found, scores, rows
-            self._waiting.append((learned, now - self._began))
-            self._began = now
+            if len(self._waiting) >= _MOST_WAITING:
+                self._waiting = [reduce(Outline.and_then, self._waiting)]
+            self._waiting.append(outline)
         if self._pause == 0.0:
             self._show()
         elif not self._left.is_set():
@@ -121,8 +121,11 @@ class Served:
             if self._shower is None:
                 self._shower = Thread(target=self._show_on, name="scstream-page", daemon=True)
                 self._shower.start()
-        elif len(self._waiting) > _MOST_WAITING:
-            self._count()
+
+    def _count(self, outline: Outline) -> None:
+        now = monotonic()
+        seconds, self._began = now - self._began, now
+        self.metrics.learned(outline, seconds)
 
     def learn(self, rows: Any, time: Any = None) -> dict[str, Any]:
         """Learn rows that were sent, and return their labels."""
@@ -159,42 +162,18 @@ class Served:
     def _show(self) -> None:
         """Show the latest batch, unless that was done already."""
         with self._showing:
-            self._show_last()
-
-    def _show_last(self) -> None:
-        with self._lock:
-            self._left.clear()
-            last, self._last = self._last, None
-            waiting, self._waiting = self._waiting, []
-        self._add_up(waiting)
-        if last is None:
-            return
-        self._uncounted = None
-        model, scores, rows = last
-        scores = scores(model) if callable(scores) else scores
-        self._hand_on(self.feed.chronicle.observe(model, scores, rows))
-
-    def _count(self) -> None:
-        """Count the batches that wait, and show none."""
-        with self._showing:
             with self._lock:
+                self._left.clear()
+                last, self._last = self._last, None
                 waiting, self._waiting = self._waiting, []
-            self._add_up(waiting)
-
-    def _add_up(self, waiting: list[tuple[Outline, float]]) -> None:
-        outlines = [outline for outline, _ in waiting]
-        for outline in outlines:
-            if self._uncounted is not None:
-                self.feed.chronicle.count(self._uncounted)
-            self._uncounted = outline
-        if outlines:
-            self.metrics.learned(outlines, [seconds for _, seconds in waiting])
+            if last is not None:
+                model, scores, rows = last
+                scores = scores(model) if callable(scores) else scores
+                self._hand_on(self.feed.chronicle.observe(model, scores, rows, waiting[:-1]))
 
     def show(self, moment: Moment) -> None:
         """Hand on a moment that the feed's chronicle has taken from elsewhere."""
-        now = monotonic()
-        seconds, self._began = now - self._began, now
-        self.metrics.learned([moment.outline], [seconds])
+        self._count(moment.outline)
         self._hand_on(moment)
 
     def _hand_on(self, moment: Moment) -> None:
@@ -205,14 +184,13 @@ class Served:
 
     def whole_text(self) -> str:
         """Return what a page begins with, as JSON."""
+        self._show()
         with self._showing:
-            self._show_last()
             name, whole = self.feed.whole()
         return whole.text(next=name)
 
     def metrics_text(self) -> bytes:
         """Return the figures of the run as Prometheus reads them."""
-        self._count()
         return self.metrics.text(self.feed.n_pages)
 
     def close(self) -> None:
