@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from scstream.service.settings import Settings
@@ -42,12 +42,10 @@ class Server:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._socket = _listen(settings.host, settings.port)
         self.port: int = self._socket.getsockname()[1]
-        connections = _Connections(app, settings)
         config = uvicorn.Config(
-            connections,
-            http=connections.protocol(),
+            app,
+            http=_protocol(settings),
             h11_max_incomplete_event_size=_HEAD,
-            limit_concurrency=2 * settings.most_connections,
             proxy_headers=False,
             ws="none",
             lifespan="off",
@@ -78,66 +76,38 @@ class Server:
         self._socket.close()
 
 
-class _Connections:
-    """An application that knows which connections are silent: they have sent no whole request.
+def _protocol(settings: Settings) -> type[asyncio.Protocol]:
+    """Return uvicorn's protocol with a time for each request's head, and small pieces read."""
 
-    Each of them is closed in time, and the oldest once there are too many connections.
-    """
+    class Patient(H11Protocol, asyncio.BufferedProtocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._piece = bytearray(_PIECE)
+            self._timer = self.loop.call_later(settings.patience, self._look, self.cycle)
+            if len(self.connections) > settings.most_connections:
+                known: set[Any] = self.connections
+                silent = (one for one in known if one.cycle is None)
+                next(silent, self).transport.close()
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
-        self._settings = settings
-        self._open: dict[Any, asyncio.Transport] = {}  # by the client's address
-        self._silent: dict[Any, asyncio.TimerHandle] = {}  # oldest first
+        def _look(self, before: Any) -> None:
+            """Close a connection that has sent no whole head since the last look."""
+            cycle: Any = self.cycle
+            if cycle is before and (cycle is None or cycle.response_complete):
+                self.transport.close()
+            else:
+                self._timer = self.loop.call_later(settings.patience, self._look, self.cycle)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        client = tuple(scope["client"] or ())
-        self._heard(client)
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._wait(client)
+        def get_buffer(self, sizehint: int) -> bytearray:
+            return self._piece
 
-    def _wait(self, client: Any) -> None:
-        if client in self._open:
-            self._heard(client)
-            later = asyncio.get_running_loop().call_later
-            self._silent[client] = later(self._settings.patience, self._close, client)
-            if len(self._open) > self._settings.most_connections:
-                self._close(next(iter(self._silent)))
+        def buffer_updated(self, nbytes: int) -> None:
+            self.data_received(bytes(self._piece[:nbytes]))
 
-    def _heard(self, client: Any) -> None:
-        if client in self._silent:
-            self._silent.pop(client).cancel()
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._timer.cancel()
+            super().connection_lost(exc)
 
-    def _close(self, client: Any) -> None:
-        self._heard(client)
-        self._open[client].close()
-
-    def protocol(self) -> type[asyncio.Protocol]:
-        """Return uvicorn's protocol, which here reports connections and reads small pieces."""
-        connections = self
-
-        class Reported(H11Protocol, asyncio.BufferedProtocol):
-            def connection_made(self, transport: Any) -> None:
-                super().connection_made(transport)
-                self._piece = bytearray(_PIECE)
-                self._client = transport.get_extra_info("peername")[:2]
-                connections._open[self._client] = transport
-                connections._wait(self._client)
-
-            def get_buffer(self, sizehint: int) -> bytearray:
-                return self._piece
-
-            def buffer_updated(self, nbytes: int) -> None:
-                self.data_received(bytes(self._piece[:nbytes]))
-
-            def connection_lost(self, exc: Exception | None) -> None:
-                connections._heard(self._client)
-                connections._open.pop(self._client, None)
-                super().connection_lost(exc)
-
-        return Reported
+    return Patient
 
 
 def _listen(host: str, port: int) -> socket.socket:
