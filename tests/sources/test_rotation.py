@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from scstream.sources import SourceOptions, open_source, rotation
-from scstream.sources.readers import FileReader
+from scstream.sources.files import FileReader
 from scstream.sources.rotation import open_next, open_renamed
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
 from scstream.support.paths import identity
@@ -53,7 +53,7 @@ def follow(monkeypatch):
     def look_again(seconds):
         assert time.monotonic() < end, "what is waited for was lost"
 
-    monkeypatch.setattr("scstream.sources.readers.time.sleep", look_again)
+    monkeypatch.setattr("scstream.sources.files.time.sleep", look_again)
     all_of_them = []
 
     def begin(path, place=None, **options):
@@ -317,7 +317,7 @@ def test_standard_input_that_comes_again_otherwise(monkeypatch, tmp_path):
     text = HEADER + lines(0, 20)
     places = through(text)
     assert through(text, places[1]) == places[2:]
-    with pytest.raises(ValueError, match="are not those that were read before"):
+    with pytest.raises(ValueError, match="does not match what was read before"):
         through(text.replace("9,-9", "9,-8"), places[1])
 
 

@@ -1,107 +1,131 @@
-"""Several text files, one after the other, as one stream of bytes."""
+"""A file that is read from any place, and may be followed while it grows and is rotated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
-from pathlib import Path
+import os
+import stat
+import time
+from typing import BinaryIO
 
 from scstream.sources.base import Place
-from scstream.sources.places import unsound
-from scstream.sources.readers import Reader
+from scstream.sources.readers import BLOCK, PAUSE, Reader
+from scstream.sources.rotation import bytes_after, open_next, open_renamed
+from scstream.sources.trail import HEAD, TAIL, digest_of
+from scstream.support.messages import warn
+from scstream.support.paths import Identity, identity, look
 
 
-class FilesReader(Reader):
-    """Reads files to their ends. Offsets go on from the end of the file before.
+class FileReader(Reader):
+    """Reads a file; at its end it waits for more if it is to follow.
 
-    Parameters
-    ----------
-    paths : list of str
-    open_one : callable (path) -> Reader
+    A followed file may be rotated: if it is renamed and created again, the old one is read to its
+    end first. If it is cut, reading goes on with its new beginning.
     """
 
-    def __init__(self, paths: list[str], open_one: Callable[[str], Reader]) -> None:
+    def __init__(self, path: str, follow: bool) -> None:
         super().__init__()
-        self.paths = paths
-        self._open_one = open_one
-        self._number = 0
-        self._at = 0  # in the stream
-        self._reader = open_one(paths[0])
-        self.name = Path(paths[0]).name
-
-    def _turn_to(self, number: int) -> None:
-        self._reader.close()
-        self._number = number
-        self._reader = self._open_one(self.paths[number])
-        self.name = Path(self.paths[number]).name
+        self.path = path
+        self.follow = follow
+        self._file: BinaryIO = open(path, "rb", buffering=0)  # noqa: SIM115  # see close
+        found = os.fstat(self._file.fileno())
+        self.identity: Identity = identity(found)
+        self._regular = stat.S_ISREG(found.st_mode)  # no pipe
+        self.ends = self._regular and not follow
+        self._at = 0  # in the present file
+        self._last = b""  # the bytes before `_at`
 
     def seek(self, offset: int, seen: Place | None) -> None:
-        """Begin after this many bytes of all files."""
-        number, base = (seen.get("number", 0), seen["base"]) if seen else self._file_of(offset)
-        if type(number) is not int or number < 0:
-            raise unsound("number", number)
-        if number >= len(self.paths):
-            raise ValueError(
-                f"The checkpoint is in file {number + 1} of a stream that has {len(self.paths)} "
-                "files now. Name all files again, in the same order; new ones come last."
-            )
-        self._turn_to(number)
-        self._reader.trail = self.trail
-        mine: Place = {"base": base, "digest": seen["digest"]} if seen else {"base": base}
-        self._reader.seek(offset, mine)
+        """Begin after this many bytes."""
+        base = seen["base"] if seen else 0
+        at = offset - base
+        mine = seen.get("file") if seen and self.follow else None
+        if mine is not None and mine != self.identity:  # others may look like it
+            renamed = open_renamed(self.path, mine)
+            if renamed is not None:
+                self._use(renamed)
+        if self._size() < at:
+            raise self._other(f"has {self._size():,} bytes, but {at:,} were read before")
+        self._file.seek(0)
+        head = self._file.read(min(HEAD, at))
+        self._file.seek(max(0, at - TAIL))
+        self._last = self._file.read(min(TAIL, at))
+        if seen and digest_of(head, self._last) != seen["digest"]:
+            raise self._other("does not match what was read before")
+        self.base, self._at = base, at
         if self.trail is not None:
-            self.trail.number(number)
-        self.base, self._at = base, offset
+            self.trail.resume(base, head, offset, self._last, self.identity)
 
-    def _file_of(self, offset: int) -> tuple[int, int]:
-        """Return the file that an offset is in, and where that begins."""
-        base = 0
-        for number in range(len(self.paths)):
-            self._turn_to(number)
-            length = self._reader.length()
-            if length is None:
-                length = sum(len(data or b"") for data in iter(self._reader.read, b""))
-            if offset <= base + length:
-                return number, base
-            base += length
-        raise ValueError(f"The files end {offset - base:,} bytes before the place.")
+    def _other(self, what: str) -> ValueError:
+        return ValueError(
+            f"{self.path} {what}: it is not the file that the checkpoint was made with, or it was "
+            "cut. Put it back, or start over with another folder for checkpoints and new outputs."
+        )
 
-    def read(self) -> bytes | None:
-        """Return the next bytes, those of the next file where one ends."""
-        self._reader.trail = self.trail
-        while True:
-            data = self._reader.read()
-            if data or data is None or self._number + 1 == len(self.paths):
-                self._at += len(data or b"")
-                return data
-            self._turn_to(self._number + 1)
-            self._reader.trail = self.trail
-            self.files += 1
-            self.base = self._at
-            if self.trail is not None:
-                self.trail.begin_file(self.base)
+    def _next(self) -> bytes | None:
+        data = self._file.read(BLOCK)
+        if self.follow and self._regular and self._was_cut(data):
+            warn(
+                f"{self.path!r} was cut while it was followed. Going on with its new beginning; "
+                "what was added before the cut and not yet read is lost."
+            )
+            return self._begin(open(self.path, "rb", buffering=0))  # see close
+        if self.follow and not data and self._regular and self._is_replaced():
+            data = self._file.read(BLOCK)  # what came before it was replaced
+            if not data:
+                file = open_next(self.path, self.identity)
+                return None if file is None else self._begin(file)
+        if self.follow and not data:
+            time.sleep(PAUSE)
+            return None
+        return self._noted(data)
 
-    @property
-    def ends(self) -> bool:
-        """Whether what is there now is all."""
-        return True
+    def _noted(self, data: bytes) -> bytes:
+        self._at += len(data)
+        self._last = (self._last + data[-TAIL:])[-TAIL:]
+        return data
+
+    def _was_cut(self, data: bytes) -> bool:
+        """Whether the file no longer holds what was read before ``data``."""
+        if self._size() < self._at + len(data):
+            return True
+        if not data:
+            return False
+        self._file.seek(self._at - len(self._last))
+        before = self._file.read(len(self._last))
+        self._file.seek(self._at + len(data))
+        return before != self._last
+
+    def _is_replaced(self) -> bool:
+        """Whether another file has the path now, and its writer has begun to use it."""
+        found = look(self.path)
+        return found is not None and found.st_size > 0 and identity(found) != self.identity
+
+    def _use(self, file: BinaryIO) -> None:
+        """Read from another file."""
+        self._file.close()
+        self._file = file
+        self.identity = identity(os.fstat(file.fileno()))
+
+    def _begin(self, file: BinaryIO) -> bytes | None:
+        """Go on with another file; return what it holds: it may be cut before the next read."""
+        self._use(file)
+        self.files += 1
+        self.base += self._at
+        self._at, self._last = 0, b""
+        if self.trail is not None:
+            self.trail.begin_file(self.base)
+        return self._noted(self._file.read(BLOCK)) or None
+
+    def _size(self) -> int:
+        return os.fstat(self._file.fileno()).st_size
 
     def length(self) -> int | None:
-        """Return how many bytes there are, None where files are packed."""
-        return self._length
-
-    @cached_property
-    def _length(self) -> int | None:
-        total = 0
-        for path in self.paths:
-            reader = self._open_one(path)
-            length = reader.length()
-            reader.close()
-            if length is None:
-                return None
-            total += length
-        return total
+        """Return how many bytes the file and those rotated after it have so far."""
+        if not self._regular:
+            return None
+        later = bytes_after(self.path, self.identity) if self.follow else 0
+        return self.base + self._size() + later
 
     def close(self) -> None:
         """Close the file."""
-        self._reader.close()
+        self._file.close()

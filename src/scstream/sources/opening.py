@@ -6,8 +6,7 @@ import codecs
 import os
 import stat
 
-from scstream.sources.decoded import DecodedReader
-from scstream.sources.files import FilesReader
+from scstream.sources.files import FileReader
 from scstream.sources.guess.encoding import (
     LOOK,
     check_is_text,
@@ -19,7 +18,7 @@ from scstream.sources.guess.encoding import (
 )
 from scstream.sources.listing import Listing
 from scstream.sources.options import SourceOptions
-from scstream.sources.readers import FileReader, InputReader, Reader
+from scstream.sources.readers import DecodedReader, FilesReader, InputReader, Reader
 from scstream.support.advice import Advice
 from scstream.support.messages import note
 

@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Collection
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,16 +15,18 @@ _PAUSE = 0.01  # seconds before another look at files that are being renamed
 _LOOKS = 100  # at most: others may make and remove files of such names all the time
 _NUMBERED = re.compile(r"\.(\d{1,5})", re.ASCII)  # log.csv.1 is newer than log.csv.2
 
+Files = list[tuple[str, Identity]]
+
 
 def rotated_files(path: str) -> list[str]:
-    """Return the files beside a file that have its name and a number, the latest first."""
+    """Return the files beside a file that have its name and a number, the earliest first."""
     own = Path(path)
     found = []
     for name in os.listdir(own.parent):
         match = _NUMBERED.fullmatch(name[len(own.name) :]) if name.startswith(own.name) else None
         if match is not None:
             found.append((int(match[1]), path + match[0]))
-    return [name for _, name in sorted(found)]
+    return [name for _, name in sorted(found, reverse=True)]
 
 
 def open_renamed(path: str, mine: Identity) -> BinaryIO | None:
@@ -35,12 +36,10 @@ def open_renamed(path: str, mine: Identity) -> BinaryIO | None:
     """
     for _ in range(_LOOKS):
         before = _here(path)
-        for name in rotated_files(path):
-            with contextlib.suppress(OSError):  # renamed meanwhile, or not ours to read
-                file = open(name, "rb", buffering=0)  # noqa: SIM115  # the caller closes it
-                if identity(os.fstat(file.fileno())) == mine:
-                    return file
-                file.close()
+        for name, one in before[:-1]:
+            file = _open(name, mine) if one == mine else None
+            if file is not None:
+                return file
         if _here(path) == before:
             break
         time.sleep(_PAUSE)
@@ -55,56 +54,50 @@ def open_next(path: str, mine: Identity) -> BinaryIO | None:
     """
     for _ in range(_LOOKS):
         here = _here(path)
-        found = _after(path, here, mine)
-        with contextlib.suppress(FileNotFoundError):
-            file = open(found[1], "rb", buffering=0)  # noqa: SIM115  # the caller closes it
-            now = _here(path)
-            same = now.get(found[1]) == identity(os.fstat(file.fileno()))
+        for name, one in _after(here, mine)[:1]:
+            file = _open(name, one)
+            if file is None:
+                break
             # A file that is being renamed may be missed in one look, but not in two between which
             # the old one kept its name. Where nothing has such a name they must be at rest.
-            if same and (_after(path, now, mine) == found if found[0] else now == here):
+            now = _here(path)
+            kept = [pair for pair in here if pair[1] == mine]
+            if now == here or (kept and kept[0] in now and _after(now, mine)[:1] == [(name, one)]):
                 return file
             file.close()
         time.sleep(_PAUSE)
     return None
 
 
-def _after(path: str, here: dict[str, Identity], mine: Identity) -> tuple[str, str]:
-    """Return a file's name now, "" if it has none, and that of the file begun after it."""
-    old = next((name for name, one in here.items() if one == mine), "")
-    return old, next(iter(successors(path, old, here)), path)
-
-
 def bytes_after(path: str, mine: Identity) -> int:
     """Return the bytes of the files that were begun after one that may have been rotated."""
-    here = _here(path)
-    if here.get(path) == mine:
-        return 0
-    old = next((name for name, one in here.items() if one == mine), "")
     total = 0
-    for name in [*successors(path, old, here), path]:
+    for name, _ in _after(_here(path), mine):
         with contextlib.suppress(OSError):  # renamed meanwhile
             total += os.path.getsize(name)
     return total
 
 
-def _here(path: str) -> dict[str, Identity]:
-    """Return which file has which name just now, for the path and the rotated files."""
-    found = {}
-    for name in [path, *rotated_files(path)]:
+def _here(path: str) -> Files:
+    """Return which file has which name just now, the earliest first."""
+    found = []
+    for name in [*rotated_files(path), path]:
         with contextlib.suppress(OSError):
-            found[name] = identity(os.stat(name))
+            found.append((name, identity(os.stat(name))))
     return found
 
 
-def successors(path: str, old: str, here: Collection[str]) -> list[str]:
-    """Return those files that came between an old one and the present one, in order.
+def _after(here: Files, mine: Identity) -> Files:
+    """Return the files that were begun after one, or the latest if that has no name any more."""
+    at = [i for i, (_, one) in enumerate(here) if one == mine]
+    return here[at[0] + 1 :] if at else here[-1:]
 
-    Examples
-    --------
-    >>> successors("log", "log.3", ["log", "log.1", "log.2", "log.3"])
-    ['log.2', 'log.1']
-    """
-    match = _NUMBERED.fullmatch(old[len(path) :]) if old.startswith(path) else None
-    numbers = range(int(match[1]) - 1, 0, -1) if match is not None else ()
-    return [name for number in numbers if (name := f"{path}.{number}") in here]
+
+def _open(name: str, mine: Identity) -> BinaryIO | None:
+    """Open the file of a name if it still is the one that is meant."""
+    with contextlib.suppress(OSError):  # renamed meanwhile, or not ours to read
+        file = open(name, "rb", buffering=0)  # noqa: SIM115  # the caller closes it
+        if identity(os.fstat(file.fileno())) == mine:
+            return file
+        file.close()
+    return None
