@@ -16,14 +16,13 @@ from scstream.sources.table import array_of
 
 _MOST_MESSAGES = 10_000
 _EXPANSION = 4  # decoded bytes for each byte that a body may have
-_NODE = 16  # bytes of a column's length and missing values, and of a buffer's offset and length
 
 
 def read_arrow(body: bytes, settings: Settings) -> Columns:
     """Return the rows of an Arrow stream, or raise `Refused`.
 
-    Rows and decoded bytes are counted before anything is decoded. Each record batch is validated
-    in full before any of its values is read.
+    What is compressed is counted before it is decompressed. Each record batch is counted and
+    validated in full before any of its values is read.
     """
     try:
         import pyarrow as pa
@@ -32,10 +31,17 @@ def read_arrow(body: bytes, settings: Settings) -> Columns:
             415, "This service does not accept Arrow: it needs the extra 'parquet'."
         ) from None
     try:
-        _Messages(settings).check(body, pa)
+        _check_messages(pa.ipc.MessageReader.open_stream(pa.py_buffer(body)), settings)
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
             names = list(reader.schema.names)
             check_names(names)
+            for field in reader.schema:
+                if not _is_plain(field.type, pa):
+                    raise Refused(
+                        422,
+                        f"A column of type {str(field.type)[:50]} is not accepted: send numbers, "
+                        "truth values, words or dates.",
+                    )
             lots = list(_decoded(reader, settings, pa))
     except MemoryError:
         raise Refused(413, "The Arrow stream is too large to decode.") from None
@@ -45,77 +51,30 @@ def read_arrow(body: bytes, settings: Settings) -> Columns:
     return Columns(columns, names, len(columns[0]) if columns else 0)
 
 
-class _Messages:
-    """Counts what a stream's messages declare; the messages' own layout is checked by pyarrow.
-
-    Parameters
-    ----------
-    settings : Settings
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._width = 0
-        self._rows = 0
-        self._words = 0  # of dictionaries
-        self._left = _EXPANSION * settings.most_bytes  # of decompressed bytes
-
-    def check(self, body: bytes, pa: Any) -> None:
-        """Raise `Refused` for a stream that declares too much, or what no column can be."""
-        messages = pa.ipc.MessageReader.open_stream(pa.py_buffer(body))
-        for i, message in enumerate(messages):
-            data = bytes(message.metadata)
-            header = _Table(data, struct.unpack_from("<I", data)[0]).table(2)
-            if i >= _MOST_MESSAGES:
-                raise Refused(413, f"At most {_MOST_MESSAGES:,} record batches are taken at once.")
-            if i == 0:
-                self._check_schema(data, header, message.type, pa)
-            elif message.type == "dictionary":
-                self._check_dictionary(header, message.body)
-            elif message.type == "record batch":
-                self._rows += header.number(0, "<q")
-                check_size(self._rows, self._width, self._settings)
-                self._check_batch(header, message.body, self._width)
-            else:
-                raise ValueError("an unexpected message")
-
-    def _check_schema(self, data: bytes, header: _Table, kind: str, pa: Any) -> None:
-        if kind != "schema" or header.number(0, "<h") != 0:  # big-endian numbers
-            raise ValueError("no schema that can be read")
-        self._width = header.length(1)
-        check_size(0, self._width, self._settings)
-        if b"ARROW:extension:name" in data:  # its description would be parsed
-            raise Refused(422, "Arrow's extension types are not accepted.")
-        described = struct.pack("<iI", -1, len(data)) + data  # as it stands in a stream
-        for field in pa.ipc.read_schema(pa.py_buffer(described)):
-            if not _is_plain(field.type, pa):
-                raise Refused(
-                    422,
-                    f"A column of type {str(field.type)[:50]} is not accepted: send numbers, truth "
-                    "values, words or dates.",
-                )
-
-    def _check_dictionary(self, header: _Table, body: Any) -> None:
-        if header.number(2, "<b"):  # they would be joined before they can be validated
-            raise Refused(422, "Dictionaries that grow are not accepted: send each one whole.")
-        batch = header.table(1)
-        self._words += batch.number(0, "<q")
-        check_size(self._words, 1, self._settings)
-        self._check_batch(batch, body, 1)
-
-    def _check_batch(self, batch: _Table, body: Any, width: int) -> None:
-        """Check the lengths of a batch's columns, and how large its buffers become."""
-        n = batch.number(0, "<q")
-        check_size(n, width, self._settings)
-        lengths = batch.pairs(1)[:, 0]
-        if n < 0 or len(lengths) != width or (lengths != n).any():
-            raise ValueError("columns of different lengths")
-        if batch.slot(3):  # compressed: each buffer begins with its length
-            for offset, length in batch.pairs(2).tolist():
-                size = struct.unpack_from("<q", body, offset)[0] if length > 0 <= offset else 0
-                self._left -= max(size, 0)
-            if self._left < 0:
-                raise Refused(413, "The Arrow stream is too large when it is decompressed.")
+def _check_messages(messages: Any, settings: Settings) -> None:
+    """Raise `Refused` for messages that must not be decoded; their layout is checked by pyarrow."""
+    left = _EXPANSION * settings.most_bytes
+    for i, message in enumerate(messages):
+        if i >= _MOST_MESSAGES:
+            raise Refused(413, f"At most {_MOST_MESSAGES:,} record batches are taken at once.")
+        data = bytes(message.metadata)
+        header = _Table(data, struct.unpack_from("<I", data)[0]).table(2)
+        if message.type == "schema":
+            if b"ARROW:extension:name" in data:  # its description would be parsed
+                raise Refused(422, "Arrow's extension types are not accepted.")
+            continue
+        if message.type == "dictionary":
+            if header.number(2, "<b"):  # they would be joined before they can be validated
+                raise Refused(422, "Dictionaries that grow are not accepted: send each one whole.")
+            header = header.table(1)
+        if any(length < 0 for length, _ in header.pairs(1)):
+            raise ValueError("a column has a negative length")
+        if header.slot(3):  # compressed: each buffer begins with its length
+            for offset, length in header.pairs(2):
+                size = struct.unpack_from("<q", message.body, offset)[0] if length > 0 else 0
+                left -= max(size, 0)
+        if left < 0:
+            raise Refused(413, "The Arrow stream is too large when it is decompressed.")
 
 
 class _Table:
@@ -146,17 +105,12 @@ class _Table:
             raise ValueError("a field is missing")
         return _Table(self._data, at + self._read("<I", at))
 
-    def length(self, i: int) -> int:
-        """Return how many entries a vector has."""
-        at = self.slot(i)
-        return self._read("<I", at + self._read("<I", at)) if at else 0
-
-    def pairs(self, i: int) -> NDArray[np.int64]:
+    def pairs(self, i: int) -> list[tuple[int, int]]:
         """Return the pairs of numbers in a vector."""
         at = self.slot(i)
-        begin = at + self._read("<I", at) + 4 if at else 0
-        end = begin + _NODE * self.length(i)
-        return np.frombuffer(self._data[begin:end], "<i8").reshape(-1, 2)
+        begin = at + self._read("<I", at) if at else len(self._data)
+        end = begin + 4 + 16 * self._read("<I", begin) if at else begin
+        return list(struct.iter_unpack("<qq", self._data[begin + 4 : end]))
 
 
 def _is_plain(kind: Any, pa: Any) -> bool:
@@ -176,9 +130,11 @@ def _is_text(kind: Any) -> bool:
 
 
 def _decoded(batches: Any, settings: Settings, pa: Any) -> Iterator[list[NDArray[Any]]]:
-    """Return the columns of each record batch once it is valid, and its words are counted."""
-    words = 0
+    """Return the columns of each record batch once it is valid, and its rows are counted."""
+    rows = words = 0
     for batch in batches:
+        rows += batch.num_rows
+        check_size(rows, batch.num_columns, settings)
         for column in batch.columns:
             if pa.types.is_dictionary(column.type):
                 words += len(column.dictionary)

@@ -37,16 +37,23 @@ def read_json(
     known : sequence of str or None
         The columns that a model knows: values with other names are left out.
     """
+    more: dict[str, Any] = {}
+    table: _Table | None = None
     try:
         text = _Text(body.decode("utf-8-sig"))
-        table = _Table(settings, known)
-        more: dict[str, Any] = {}
         if text.next == "[":
-            table.read(text)
+            table = _Table(text, settings, known)
         elif text.next == "{":
-            for name in _fields(text):
+            for _ in _items(text, "{}"):
+                if text.next != '"':
+                    raise ValueError("a name is missing")
+                name = text.value()
+                text.take(":")
+                if name in more or len(more) >= _MOST_FIELDS:
+                    raise Refused(422, "The object has too many fields, or two of the same name.")
+                more[name] = None
                 if name == "rows" and text.next == "[":
-                    table.read(text)
+                    table = _Table(text, settings, known)
                 else:
                     more[name] = text.value()
         else:
@@ -55,6 +62,9 @@ def read_json(
             raise ValueError("more than one value")
     except (ValueError, RecursionError):
         raise Refused(400, "The body is not JSON, or a row of it is too long.") from None
+    if table is None:
+        return None, more
+    more.pop("rows", None)
     return table.columns(), more
 
 
@@ -70,15 +80,12 @@ class _Text:
     @property
     def next(self) -> str:
         """The next character that is not blank; nothing at the end."""
-        mark = self._piece[self._at : self._at + 1]
-        while not mark or mark in " \t\n\r":
+        while self._piece:
             self._at = _BLANK.match(self._piece, self._at).end()  # type: ignore[union-attr]
-            mark = self._piece[self._at : self._at + 1]
-            if not mark:
-                self._move()
-                if not self._piece:
-                    return ""
-        return mark
+            if self._at < len(self._piece):
+                return self._piece[self._at]
+            self._move()
+        return ""
 
     def take(self, marks: str) -> str:
         """Pass over the next character, which must be one of some."""
@@ -118,70 +125,52 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _fields(text: _Text) -> Iterator[str]:
-    """Return the names of an object's fields; each value is to be read before the next one."""
-    seen: set[str] = set()
-    text.take("{")
-    mark = "," if text.next != "}" else text.take("}")
+def _items(text: _Text, ends: str) -> Iterator[None]:
+    """Stop at each item of a list or an object, which is to be read before the next one."""
+    text.take(ends[0])
+    mark = "," if text.next != ends[1] else text.take(ends[1])
     while mark == ",":
-        if text.next != '"':
-            raise ValueError("a name is missing")
-        name = text.value()
-        text.take(":")
-        if name in seen or len(seen) >= _MOST_FIELDS:
-            raise Refused(422, "The object has too many fields, or two of the same name.")
-        seen.add(name)
-        yield name
-        mark = text.take(",}")
+        yield
+        mark = text.take("," + ends[1])
 
 
 class _Table:
     """Rows as columns, by their names or by their numbers; what a row does not name is missing."""
 
-    def __init__(self, settings: Settings, known: Sequence[str] | None) -> None:
+    def __init__(self, text: _Text, settings: Settings, known: Sequence[str] | None) -> None:
         self._settings = settings
         self._known = None if known is None else frozenset(known)
-        self._kind: type | None = None
-        self._n = 0
-        self._parts: dict[Any, list[tuple[int, NDArray[Any]]]] = {}
-
-    def read(self, text: _Text) -> None:
-        """Read a list of rows, a lot at a time."""
-        text.take("[")
+        self._names: dict[Any, None] = {}
+        self._lots: list[tuple[int, dict[Any, NDArray[Any]]]] = []  # number of rows, and columns
         lot: list[Any] = []
-        size = 0
-        mark = "," if text.next != "]" else text.take("]")
-        while mark == ",":
-            first = text.next
-            if first in ("", "]"):
-                raise ValueError("a row is missing")
-            if first not in "[{":
-                raise Refused(422, _ROWS)
-            row = text.list_or_object()
-            lot.append(row)
-            size += len(row)
-            mark = text.take(",]")
-            if size > _LOT_VALUES or len(lot) == _LOT_ROWS or mark == "]":
+        size = self._n = 0
+        for _ in _items(text, "[]"):
+            if text.next not in ("[", "{"):
+                raise Refused(422, _ROWS) if text.next not in ("", "]") else ValueError
+            lot.append(text.list_or_object())
+            size += len(lot[-1])
+            if size > _LOT_VALUES or len(lot) == _LOT_ROWS:
                 self._add(lot)
                 lot, size = [], 0
-        self._kind = self._kind or list
+        if lot:
+            self._add(lot)
 
     def _add(self, rows: list[Any]) -> None:
-        kinds = {*map(type, rows), self._kind or type(rows[0])}
-        self._kind = kinds.pop()
-        if kinds:
+        if len({*map(type, rows)}) > 1:
             raise Refused(422, _ROWS)
-        found = self._by_number(rows) if self._kind is list else self._by_name(rows)
-        for name, values in found.items():
-            column = values if isinstance(values, np.ndarray) else _column(values, self._settings)
-            self._parts[name].append((self._n, column))
+        found = self._by_number(rows) if isinstance(rows[0], list) else self._by_name(rows)
+        if self._n and len({*map(type, (*found, *self._names))}) > 1:
+            raise Refused(422, _ROWS)
+        self._names |= dict.fromkeys(found)
         self._n += len(rows)
+        check_size(self._n, len(self._names), self._settings)
+        self._lots.append((len(rows), {name: self._column(v) for name, v in found.items()}))
 
     def _by_number(self, rows: list[list[Any]]) -> Mapping[int, Any]:
-        widths = {*map(len, rows), len(self._parts) if self._n else len(rows[0])}
+        widths = {*map(len, rows), len(self._names) if self._n else len(rows[0])}
         if len(widths) > 1:
             raise Refused(422, "All rows must have the same number of values.")
-        self._expect(range(widths.pop()), len(rows))
+        check_size(self._n + len(rows), widths.pop(), self._settings)
         plain = set(map(type, chain.from_iterable(rows))) <= _NUMBERS
         return dict(enumerate(_numbers(rows).T if plain else zip(*rows, strict=True)))
 
@@ -191,51 +180,38 @@ class _Table:
             name for row in rows for name in row if known is None or name in known
         )
         check_names(list(names))
-        self._expect(names, len(rows))
+        check_size(self._n + len(rows), len(names), self._settings)
         return {name: [row.get(name) for row in rows] for name in names}
 
-    def _expect(self, names: Sequence[int] | Mapping[str, Any], n: int) -> None:
-        """Make place for values of some names in n more rows, unless they are too many."""
-        for name in names:
-            self._parts.setdefault(name, [])
-        check_size(self._n + n, len(self._parts), self._settings)
+    def _column(self, values: Any) -> NDArray[Any]:
+        """Return values as numbers with NaN for null, or as objects if some are words."""
+        if isinstance(values, np.ndarray):
+            return values
+        kinds, most = set(map(type, values)), self._settings.longest_word
+        if kinds <= _NUMBERS:
+            return _numbers(values)
+        if list in kinds or dict in kinds:
+            raise Refused(422, _KINDS)
+        words = [value for value in values if type(value) is str]
+        if max(map(len, words)) > most:
+            raise Refused(422, f"A word is longer than {most:,} characters.")
+        try:
+            "".join(words).encode()
+        except UnicodeEncodeError:
+            reason = "A word holds half a character, which Unicode does not allow."
+            raise Refused(422, reason) from None
+        return np.array(values, dtype=object)
 
-    def columns(self) -> Columns | None:
-        """Return all rows; None if none were read."""
-        if self._kind is None:
-            return None
-        columns = [self._joined(parts) for parts in self._parts.values()]
-        names = list(self._parts)
+    def columns(self) -> Columns:
+        """Return all rows."""
+        columns = []
+        for name in self._names:
+            parts = [lot.get(name, np.full(n, np.nan)) for n, lot in self._lots]
+            columns.append(np.concatenate(parts))
         if columns and all(column.dtype.kind == "f" for column in columns):
             table = np.column_stack(columns)
-            return Columns(list(table.T), names, self._n, table)
-        return Columns(columns, names, self._n)
-
-    def _joined(self, parts: list[tuple[int, NDArray[Any]]]) -> NDArray[Any]:
-        if len(parts) == 1 and len(parts[0][1]) == self._n:
-            return parts[0][1]
-        words = any(column.dtype.kind == "O" for _, column in parts)
-        out = np.full(self._n, None if words else np.nan, dtype=object if words else float)
-        for start, column in parts:
-            out[start : start + len(column)] = column
-        return out
-
-
-def _column(values: Sequence[Any], settings: Settings) -> NDArray[Any]:
-    """Return values as numbers with NaN for null, or as objects if some are words."""
-    kinds = set(map(type, values))
-    if kinds <= _NUMBERS:
-        return _numbers(values)
-    if list in kinds or dict in kinds:
-        raise Refused(422, _KINDS)
-    words = [value for value in values if type(value) is str]
-    if max(map(len, words)) > settings.longest_word:
-        raise Refused(422, f"A word is longer than {settings.longest_word:,} characters.")
-    try:
-        "".join(words).encode()
-    except UnicodeEncodeError:
-        raise Refused(422, "A word holds half a character, which Unicode does not allow.") from None
-    return np.array(values, dtype=object)
+            return Columns(list(table.T), list(self._names), self._n, table)
+        return Columns(columns, list(self._names), self._n)
 
 
 def _numbers(values: Sequence[Any]) -> NDArray[Any]:
