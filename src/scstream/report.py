@@ -78,14 +78,14 @@ def _summary(chronicle: Chronicle) -> str:
 
 
 def _grouped(last: Moment) -> str:
-    return f" in {counted(len(last.wholes), 'group')}" * bool(last.group_says)
+    return f" in {counted(len(last.wholes), 'group')}" * last.grouped
 
 
 def _clusters(chronicle: Chronicle) -> str:
     """Return the clusters at the end, the heaviest first; by groups, if these are others."""
     last = chronicle[-1]
     order = np.argsort(-last.weights, kind="stable").tolist()
-    if not last.group_says:
+    if not last.grouped:
         return _table("Clusters", *_cells(chronicle, order))
     parts = []
     for group, places, says in last.wholes:

@@ -259,9 +259,9 @@ def test_fit_and_predict(rows, X, capsys):
 
 def test_show(rows, capsys):
     assert call("run", rows, *RUN, "-o", "none", "--checkpoint", "state", "--quiet") == 0
-    assert call("show", "state", "--prior") == 0
+    assert call("show", "state") == 0
     told = capsys.readouterr().out
-    for word in ("gaussian, 2 columns", "12 batches", "half-life auto", "600 rows", "cov_strength"):
+    for word in ("gaussian, 2 columns", "12 batches", "half-life auto", "600 rows"):
         assert word in told
     assert call("show", "state", "--json") == 0
     saved = json.loads(capsys.readouterr().out)

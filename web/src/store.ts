@@ -156,11 +156,11 @@ export class Store {
   // The groups, the largest first; none where each is one cluster.
   wholes(): Whole[] {
     const { groups, group_says: says, weights } = this.current!;
-    if (!groups || !says) return [];
+    if (!groups || new Set(groups).size === groups.length) return [];
     const order = this.order();
     const found = [...new Set(groups)].sort((a, b) => a - b).map((id, at) => {
       const places = order.filter((i) => groups[i] === id);
-      return { id, places, share: places.reduce((sum, i) => sum + weights[i]!, 0), says: says[at] ?? "" };
+      return { id, places, share: places.reduce((sum, i) => sum + weights[i]!, 0), says: says?.[at] ?? "" };
     });
     return found.sort((a, b) => b.share - a.share);
   }

@@ -117,6 +117,11 @@ class Moment:
         return len(self.ids)
 
     @property
+    def grouped(self) -> bool:
+        """Whether groups were formed, and some have several clusters."""
+        return self.groups is not None and len(np.unique(self.groups)) < len(self.ids)
+
+    @property
     def wholes(self) -> list[tuple[int, list[int], str]]:
         """The id of each group, the places of its clusters, and what makes it different.
 
@@ -124,8 +129,8 @@ class Moment:
         """
         ids = () if self.groups is None else sorted(set(self.groups.tolist()))
         places = [np.flatnonzero(self.groups == one).tolist() for one in ids]
-        says = self.group_says or [self.says[own[0]] if self.says else "" for own in places]
-        found = zip(ids, places, says, strict=True)
+        alone = [self.says[own[0]] if self.says and not self.grouped else "" for own in places]
+        found = zip(ids, places, self.group_says or alone, strict=True)
         return sorted(found, key=lambda one: -self.weights[one[1]].sum())
 
     @property

@@ -108,39 +108,28 @@ def _read(
             hint = f" Did you mean {near[0]}?" if near else ""
             raise UsageError(f"{path}: there is no option {name}.{hint}")
         action = actions[key]
-        wanted = _wanted(action, value)
-        if wanted:
-            raise UsageError(f"{path}: {name} takes {wanted}; got {value!r}.")
         try:
             for text in _texts(action, value):
                 parser._check_value(action, parser._get_value(action, text))
         except argparse.ArgumentError as error:
             raise UsageError(f"{path}: {name}: {error.message}.") from None
+        except ValueError as error:
+            raise UsageError(f"{path}: {name} takes {error}; got {value!r}.") from None
         out[key] = value
     return out
 
 
-def _wanted(action: argparse.Action, value: Any) -> str:
-    """Return what a value should be, nothing where it is."""
-    flag = isinstance(value, bool)
-    if action.nargs == 0:
-        return "" if flag else "true or false"
-    if flag and action.nargs == "?" and action.option_strings and value:
-        return ""
-    several = action.type in _LISTS or action.nargs in ("*", "+")
-    if isinstance(value, list) and (several or isinstance(action, argparse._AppendAction)):
-        fine = all(isinstance(v, str | int | float) and not isinstance(v, bool) for v in value)
-        return "" if fine else "a list of words or numbers"
-    return "" if isinstance(value, str | int | float) and not flag else "a word or a number"
-
-
 def _texts(action: argparse.Action, value: Any) -> list[str]:
     """Return a value as the words that the command line would have; none for a flag."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) and action.nargs in (0, "?"):
         return []
-    if isinstance(value, list) and action.type in _LISTS:
-        return [",".join(map(str, value))]
-    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    if action.nargs == 0:
+        raise ValueError("true or false")
+    several = action.nargs in ("*", "+") or isinstance(action, argparse._AppendAction)
+    texts = value if isinstance(value, list) and (several or action.type in _LISTS) else [value]
+    if any(type(one) not in (str, int, float) for one in texts):
+        raise ValueError("words or numbers" if several else "a word or a number")
+    return [",".join(map(str, texts))] if action.type in _LISTS else [str(one) for one in texts]
 
 
 def _words(action: argparse.Action, value: Any) -> Iterator[str]:

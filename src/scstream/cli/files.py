@@ -91,3 +91,17 @@ def add_overwrite(parser: Any) -> None:
         help="overwrite existing outputs; by default only empty ones are. Never overwrites an "
         "input or a folder",
     )
+
+
+def add_chronicle(parser: Any) -> None:
+    """Add the chronicle that a command reads."""
+    parser.add_argument(
+        "chronicle", type=Path, metavar="CHRONICLE", help="what `scstream run --chronicle` wrote"
+    )
+
+
+def add_model_file(parser: Any) -> None:
+    """Add the saved model that a command uses."""
+    parser.add_argument(
+        "model", help="a file from scstream fit, a checkpoint, or a checkpoint folder"
+    )

@@ -64,13 +64,13 @@ class _Kernel:
 
 # Every parameter of the estimator, by its name; the family comes first and has another default.
 _MODEL: dict[str, dict[str, Any]] = {
-    "alpha": {"type": real, "help": "higher values make new clusters likelier"},
+    "alpha": {"type": real, "help": "higher values make new clusters likelier; default: 1"},
     "half_life": {
         "type": half_life,
         "metavar": "T",
         "help": "age at which a batch counts half: a length of time such as 12h or 5d, or a number "
         "in the time column's units (batches if there is none). auto: 5 times the usual spacing "
-        "of batches, longer for batches of fewer than 100 rows. none: never forget",
+        "of batches, longer for batches of fewer than 100 rows (the default). none: never forget",
     },
     "kernel": {
         "type": kernel,
@@ -78,24 +78,47 @@ _MODEL: dict[str, dict[str, Any]] = {
         "help": "instead of a half-life: window:T (the last T counts in full) or linear:T (counts "
         "less with age, and nothing from the age T)",
     },
-    "epsilon": {"type": real, "help": "with a kernel, drop batches of at most this weight"},
-    "sweeps": {"type": whole(1), "help": "sampled sweeps of each batch after the first"},
-    "max_sweeps": {"type": whole(1), "help": "sampled sweeps of the first batch, at most"},
+    "epsilon": {
+        "type": real,
+        "help": "with a kernel, drop batches of at most this weight; default: 1e-8",
+    },
+    "sweeps": {
+        "type": whole(1),
+        "help": "sampled sweeps of each batch after the first; default: 1",
+    },
+    "max_sweeps": {
+        "type": whole(1),
+        "help": "sampled sweeps of the first batch, at most; default: 100",
+    },
     "max_clusters": {"type": whole(1), "help": "upper limit on the number of clusters"},
-    "splits": {"action": argparse.BooleanOptionalAction, "help": "whether clusters may split"},
-    "merges": {"action": argparse.BooleanOptionalAction, "help": "whether clusters may merge"},
+    "splits": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "whether clusters may split; default: yes",
+    },
+    "merges": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "whether clusters may merge; default: yes",
+    },
     "outlier_weight": {
         "type": weight,
         "metavar": "W",
         "help": "weight of a background as wide as the first batch, whose rows are labelled -1; "
-        "auto learns its weight and its shape",
+        "auto learns its weight and its shape; default: 0",
     },
-    "random_state": {"type": whole(0), "metavar": "SEED", "help": "the same seed, the same labels"},
-    "n_jobs": {"type": int, "metavar": "N", "help": "threads for large batches"},
+    "random_state": {
+        "type": whole(0),
+        "metavar": "SEED",
+        "help": "the same seed, the same labels; default: 0",
+    },
+    "n_jobs": {
+        "type": int,
+        "metavar": "N",
+        "help": "threads for large batches; default: all cores",
+    },
     "engine": {
         "choices": ("cpu", "torch", "auto"),
         "help": "where rows are processed: cpu (this machine's cores), torch (PyTorch), or auto. "
-        "A Dask cluster needs Python",
+        "A Dask cluster needs Python; default: cpu",
     },
     "device": {"metavar": "NAME", "help": "for PyTorch, such as cuda or cpu"},
 }
@@ -119,20 +142,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "'gaussian=x,y;poisson=clicks'",
     )
     for name, how in _MODEL.items():
+        metavar: Any = {} if {"action", "metavar", "choices"} & set(how) else {"metavar": "X"}
         option = f"--{name.replace('_', '-')}"
-        group.add_argument(option, dest=name, default=argparse.SUPPRESS, **_shown(name, how))
-
-
-def _shown(name: str, how: dict[str, Any]) -> dict[str, Any]:
-    """Return an option with its default in its help."""
-    defaults = {
-        "alpha": "1", "half_life": "auto", "epsilon": "1e-8", "sweeps": "1", "max_sweeps": "100",
-        "splits": "yes", "merges": "yes", "outlier_weight": "0", "random_state": "0",
-        "n_jobs": "all cores", "engine": "cpu",
-    }  # fmt: skip
-    default = f"; default: {defaults[name]}" if name in defaults else ""
-    metavar = {} if {"action", "metavar", "choices"} & set(how) else {"metavar": "X"}
-    return {**metavar, **how, "help": how["help"] + default}
+        group.add_argument(option, dest=name, default=argparse.SUPPRESS, **metavar, **how)
 
 
 def make_model(args: argparse.Namespace) -> ScStream:

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
-from scstream.cli.files import check_apart, reads_of
+from scstream.cli.files import add_model_file, check_apart, reads_of
 from scstream.cli.outputs import add_outputs, begin_outputs, level_asked, whole_outputs
 from scstream.cli.source_options import add_source, source_options
 from scstream.cli.values import add_command, add_quiet, whole
@@ -38,9 +38,7 @@ def add_parser(subparsers: Any) -> None:
         _EPILOG,
         many=True,
     )
-    parser.add_argument(
-        "model", help="a file from scstream fit, a checkpoint, or a checkpoint folder"
-    )
+    add_model_file(parser)
     add_source(parser, batches=False)
     parser.add_argument(
         "--batch-size", type=whole(1), default=10000, metavar="N", help="rows at once; results do "

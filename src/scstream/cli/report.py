@@ -7,29 +7,25 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scstream.cli.files import add_overwrite, check_apart
+from scstream.cli.files import add_chronicle, add_overwrite, check_apart
 from scstream.cli.values import add_command
 from scstream.support.printable import printable
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, _SubParsersAction
-
     from scstream.chronicle import Chronicle
 
 
-def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
+def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = add_command(
         subparsers,
         "report",
         report,
-        "Draw the chronicle of a run as one HTML page that needs nothing else: how "
-        "many clusters there were and how large, where they went, what was unusual, what "
-        "happened. The run may still be going on.",
+        "Draw the chronicle of a run as one HTML page that needs nothing else: how many clusters "
+        "and groups there were and how large, where they went, what was unusual, what happened. "
+        "The run may still be going on.",
     )
-    parser.add_argument(
-        "chronicle", type=Path, metavar="CHRONICLE", help="what `scstream run --chronicle` wrote"
-    )
+    add_chronicle(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -39,13 +35,6 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--title", help="the page's heading (default: the chronicle's name without its ending)"
-    )
-    parser.add_argument(
-        "--limit",
-        type=int,
-        default=1000,
-        metavar="N",
-        help="batches to draw at most, evenly spread over the run (default: %(default)s)",
     )
     parser.add_argument(
         "--json",
@@ -65,13 +54,13 @@ def report(args: argparse.Namespace) -> int:
             f"{args.chronicle} is a folder. Name the file that `scstream run --chronicle` wrote."
         )
     if args.json:
-        print(json.dumps(table(Chronicle.read(args.chronicle, limit=args.limit)), indent=2))
+        print(json.dumps(table(Chronicle.read(args.chronicle)), indent=2))
         return 0
     output = args.chronicle.with_suffix(".html") if args.output is None else args.output
     check_apart({"the chronicle": args.chronicle}, {"the page": output})
     check_page(output, overwrite=args.overwrite)
     title = args.chronicle.stem if args.title is None else args.title
-    write_report(Chronicle.read(args.chronicle, limit=args.limit), output, title=title)
+    write_report(Chronicle.read(args.chronicle), output, title=title)
     print(printable(output))
     return 0
 

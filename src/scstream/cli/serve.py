@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from scstream.cli.errors import UsageError
-from scstream.cli.files import add_overwrite
-from scstream.cli.serving import add_serving, say_where, settings_of, stay
+from scstream.cli.files import add_model_file, add_overwrite
+from scstream.cli.serving import add_address, add_serving, say_where, settings_of, stay
 from scstream.cli.values import add_command
 from scstream.support.printable import printable_name
 
@@ -34,16 +34,14 @@ def add_parser(subparsers: Any) -> None:
         "Answer with labels of a saved model over HTTP, and show it in the browser.",
         _EPILOG,
     )
+    add_model_file(parser)
+    add_address(parser)
+    add_serving(parser)
     parser.add_argument(
-        "model", help="a file from scstream fit, a checkpoint, or a checkpoint folder"
+        "--learn",
+        action="store_true",
+        help="let the model learn rows that are sent to /learn. Needs --save",
     )
-    parser.add_argument(
-        "--serve",
-        default="127.0.0.1:0",
-        metavar="HOST:PORT",
-        help="where to listen; default: this machine only, on a free port",
-    )
-    add_serving(parser, learning=True)
     parser.add_argument(
         "--save", type=Path, metavar="FILE", help="where to save the model that has learned"
     )

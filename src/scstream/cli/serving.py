@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 TOKEN = "SCSTREAM_TOKEN"
 
 
-def add_serving(group: Any, *, learning: bool = False) -> None:
+def add_address(parser: Any) -> None:
+    """Add where a service listens."""
+    parser.add_argument(
+        "--serve",
+        default="127.0.0.1:0",
+        metavar="HOST:PORT",
+        help="where to listen; default: this machine only, on a free port",
+    )
+
+
+def add_serving(group: Any) -> None:
     """Add the options of a service: who may use it."""
     group.add_argument(
         "--token-file",
@@ -33,12 +43,6 @@ def add_serving(group: Any, *, learning: bool = False) -> None:
         help="an additional host name that requests may use, for example behind a proxy; "
         "can be repeated",
     )
-    if learning:
-        group.add_argument(
-            "--learn",
-            action="store_true",
-            help="let the model learn rows that are sent to /learn. Needs --save",
-        )
 
 
 def settings_of(args: argparse.Namespace, address: str, *, learning: bool = False) -> Settings:

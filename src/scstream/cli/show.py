@@ -47,7 +47,6 @@ def add_parser(subparsers: Any) -> None:
         "checkpoint", help="a file, or the folder of a run: shows its newest valid checkpoint"
     )
     add_groups(parser)
-    parser.add_argument("--prior", action="store_true", help="also show the prior's parameters")
     parser.add_argument(
         "--json",
         action="store_true",
@@ -66,7 +65,7 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(describe(kept), indent=2, allow_nan=False))
     else:
-        print(printable(in_words(kept, prior=args.prior)))
+        print(printable(in_words(kept)))
     return 0
 
 
@@ -115,7 +114,7 @@ def _about(cluster: Cluster, different: str) -> dict[str, Any]:
     }
 
 
-def in_words(kept: Kept, *, prior: bool = False) -> str:
+def in_words(kept: Kept) -> str:
     """Return a checkpoint as a page of text."""
     model = kept.model
     lines = [f"checkpoint  {kept.path}"]
@@ -141,8 +140,6 @@ def in_words(kept: Kept, *, prior: bool = False) -> str:
         "",
         _table(kept),
     ]
-    if prior:
-        lines += ["", "prior", *(f"  {k} = {_short(v)}" for k, v in model.prior_.items())]
     return "\n".join(lines)
 
 
@@ -240,15 +237,6 @@ def _cell(value: Any) -> str:
 def _counts_batches(model: ScStream) -> bool:
     """Whether the clock counts batches."""
     return not model.dates_ and model.time_ == model.n_batches_ - 1
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        if value.size > 12:
-            return f"array of shape {value.shape}"
-        return np.array2string(value, precision=4, max_line_width=10**6)
-    text = f"{value:.6g}" if isinstance(value, float) else json.dumps(_plain(value))
-    return text if len(text) <= 400 else text[:400] + " ..."
 
 
 def _plain(value: Any) -> Any:

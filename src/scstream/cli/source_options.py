@@ -16,39 +16,18 @@ if TYPE_CHECKING:
 
 _VARIABLES = {"rediss": "REDIS"}  # where they are not called like the URL
 
-# Every option on how rows are read, by its name.
+_COLUMNS = {
+    "columns": "use only these columns, by name or by number from 0 (2-5 is a range); default: all "
+    "that can be clustered",
+    "exclude": "leave these columns out",
+    "include": "also use these columns, which look like identifiers, free text or constants",
+    "text": "these columns hold categories, even if they look like numbers",
+    "number": "these columns hold numbers, even if their names look like codes",
+}
+
+# Every other option on how rows are read, by its name.
 _READING: dict[str, dict[str, Any]] = {
     "format": {"choices": SOURCE_FORMATS, "help": "default: from the file's name, or its content"},
-    "columns": {
-        "type": listed,
-        "metavar": "A,B,...",
-        "help": "use only these columns, by name or by number from 0 (2-5 is a range); "
-        "default: all that can be clustered",
-    },
-    "exclude": {
-        "type": listed,
-        "default": [],
-        "metavar": "A,B,...",
-        "help": "leave these columns out",
-    },
-    "include": {
-        "type": listed,
-        "default": [],
-        "metavar": "A,B,...",
-        "help": "also use these columns, which look like identifiers, free text or constants",
-    },
-    "text": {
-        "type": listed,
-        "default": [],
-        "metavar": "A,B,...",
-        "help": "these columns hold categories, even if they look like numbers",
-    },
-    "number": {
-        "type": listed,
-        "default": [],
-        "metavar": "A,B,...",
-        "help": "these columns hold numbers, even if their names look like codes",
-    },
     "header": {
         "action": argparse.BooleanOptionalAction,
         "default": None,
@@ -106,6 +85,10 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
         "redis://server/stream",
     )
     group = parser.add_argument_group("reading")
+    for name, about in _COLUMNS.items():
+        default: Any = None if name == "columns" else []
+        how = {"type": listed, "default": default, "metavar": "A,B,..."}
+        group.add_argument(f"--{name}", help=about, **how)
     for name, how in _READING.items():
         group.add_argument(f"--{name}", **how)
     if batches:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from scstream.support.times import is_length
+from scstream.support.times import is_length, length
 
 _WIDEST = 1_000_000  # columns that a range may name: a slip of the finger must not fill the memory
 USUAL = (  # options that --help shows of a command that has many
@@ -15,7 +15,6 @@ USUAL = (  # options that --help shows of a command that has many
     "--half-life", "--family", "--clusters", "--checkpoint", "--chronicle", "--serve", "--config",
     "--model", "--truth", "--json", "--verbose",
 )  # fmt: skip
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def add_command(
@@ -99,13 +98,9 @@ def half_life(text: str) -> float | str | None:
 
 
 def duration(text: str) -> float:
-    """Read a length of time: a number, or one followed by s, m, h or d."""
-    match = re.fullmatch(r"([0-9.eE+-]+)([smhd]?)", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a length of time such as 60, 10s, 5m or 1h"
-        )
-    return real(match[1]) * _UNITS[match[2]]
+    """Read a length of time: a number, or one with a unit."""
+    seconds = length(text)
+    return real(text) if seconds is None else seconds
 
 
 def listed(text: str) -> list[str]:

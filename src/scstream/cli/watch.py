@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from scstream.cli.serving import add_serving, say_where, settings_of, stay
+from scstream.cli.files import add_chronicle
+from scstream.cli.serving import add_address, add_serving, say_where, settings_of, stay
 from scstream.cli.values import add_command
 
 _EPILOG = """\
@@ -27,15 +27,8 @@ def add_parser(subparsers: Any) -> None:
         "Show a run in the browser, from the chronicle that it wrote or is writing.",
         _EPILOG,
     )
-    parser.add_argument(
-        "chronicle", type=Path, metavar="CHRONICLE", help="what `scstream run --chronicle` wrote"
-    )
-    parser.add_argument(
-        "--serve",
-        default="127.0.0.1:0",
-        metavar="HOST:PORT",
-        help="where to listen; default: this machine only, on a free port",
-    )
+    add_chronicle(parser)
+    add_address(parser)
     add_serving(parser)
 
 
