@@ -24,7 +24,7 @@ class Watched(Sink):
     def sync(self):
         self.asked.append("sync")
 
-    def write(self, batch, labels, probability, score):
+    def write(self, batch, found):
         self.asked.append("write")
 
 

@@ -407,10 +407,10 @@ def test_a_write_is_whole_or_an_error(tmp_path, monkeypatch):
 
 def test_what_a_sink_refuses_is_not_kept_as_learned(rows, tmp_path):
     class Refuses(type(open_sink(tmp_path / "out.csv"))):
-        def write(self, batch, labels, probability, score):
+        def write(self, batch, found):
             if batch.place["row"] == 400:
                 raise ValueError("no")
-            super().write(batch, labels, probability, score)
+            super().write(batch, found)
 
     state, out = tmp_path / "state", tmp_path / "out.csv"
     with pytest.raises(ValueError, match="no"):

@@ -35,9 +35,7 @@ def test_a_score_is_written_alike_beside_one_that_is_infinite(tmp_path):
     for last in (2.0, np.inf):
         sink = open_sink(tmp_path / "out.jsonl", fields=["score"], overwrite=True)
         sink.truncate({})
-        sink.write(
-            Batch(np.zeros((2, 1)), {}), np.zeros(2, int), None, np.array([1.23456789, last])
-        )
+        sink.write(Batch(np.zeros((2, 1)), {}), {"score": np.array([1.23456789, last])})
         sink.close()
         found.append(json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["score"])
     assert found == [1.2346, 1.2346]

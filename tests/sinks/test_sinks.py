@@ -13,6 +13,7 @@ from scstream.sources import Batch, Reject, SourceOptions, open_source
 LABELS = np.array([0, 12, -1])
 PROBABILITY = np.array([1.0, 0.1234565, 0.0])
 SCORE = np.array([-1.5, 12345.67894, 0.00004])
+FOUND = {"label": LABELS, "probability": PROBABILITY, "score": SCORE}
 
 
 def source_batch(tmp_path, name, inside, **options):
@@ -25,7 +26,7 @@ def source_batch(tmp_path, name, inside, **options):
 def written(tmp_path, name, batch, score=SCORE, **options):
     sink = open_sink(tmp_path / name, **options)
     sink.truncate({})
-    sink.write(batch, LABELS, PROBABILITY, score)
+    sink.write(batch, FOUND | {"score": score})
     sink.close()
     return (tmp_path / name).read_text()
 
@@ -118,7 +119,7 @@ def test_a_sink_goes_back_to_a_place(tmp_path, name):
 
     def write(to, times):
         for _ in range(times):
-            to.write(Batch(np.zeros((3, 1)), {}), LABELS, PROBABILITY, SCORE)
+            to.write(Batch(np.zeros((3, 1)), {}), FOUND)
 
     whole = sink()
     whole.truncate({})
@@ -147,7 +148,7 @@ def test_parquet_in_one_file_and_in_parts(tmp_path):
     batch = source_batch(tmp_path, "in.csv", "x,w\n1,a\n2,b\n3,\n")
     sink = open_sink(tmp_path / "one.parquet", append=True)
     sink.truncate({})
-    sink.write(batch, LABELS, PROBABILITY, SCORE)
+    sink.write(batch, FOUND)
     sink.close()
     table = parquet.read_table(tmp_path / "one.parquet")
     assert table.column_names == ["x", "w", *FIELDS[:3]]
@@ -160,15 +161,15 @@ def test_parquet_in_one_file_and_in_parts(tmp_path):
     sink = parts()
     sink.truncate({})
     for _ in range(2):
-        sink.write(batch, LABELS, PROBABILITY, SCORE)
+        sink.write(batch, FOUND)
         sink.sync()
         place = json.loads(json.dumps(sink.place()))
-    sink.write(batch, LABELS, PROBABILITY, SCORE)
+    sink.write(batch, FOUND)
     sink.sync()  # a checkpoint that is lost
-    sink.write(batch, LABELS, PROBABILITY, SCORE)  # and what was never finished
+    sink.write(batch, FOUND)  # and what was never finished
     sink = parts()
     sink.truncate(place)
-    sink.write(batch, LABELS, PROBABILITY, SCORE)
+    sink.write(batch, FOUND)
     sink.close()
     names = sorted(file.name for file in (tmp_path / "parts.parquet").iterdir())
     assert names == [f"part-{i:06d}.parquet" for i in range(3)]

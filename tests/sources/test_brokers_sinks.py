@@ -31,7 +31,7 @@ def batch_of_file():
 
 def send(sink, batch, **found):
     sink.truncate({})
-    sink.write(batch, np.array([0, -1, 2]), found.get("probability"), found.get("score"))
+    sink.write(batch, {"label": np.array([0, -1, 2]), **found})
     sink.sync()
     place = sink.place()
     sink.close()
@@ -78,7 +78,7 @@ def run(broker, source, sink, model, batches):
     """Learn and send; return the last place."""
     for batch in itertools.islice(source, batches):
         model.partial_fit(batch.X)
-        sink.write(batch, model.labels_, None, None)
+        sink.write(batch, {"label": model.labels_})
     sink.sync()
     return batch.place
 

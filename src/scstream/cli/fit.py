@@ -100,10 +100,10 @@ def _write(model: ScStream, batch: Batch, outputs: dict[str, Output]) -> None:
 
     learner = learner_of(model)
     assert learner is not None
-    found = assess(learner, batch.X, model.labels_)
-    group = renamed(model.labels_, model._grouped().group)
+    found = assess(learner, batch.X, model.labels_).found()
+    found |= {"label": model.labels_, "group": renamed(model.labels_, model._grouped().group)}
     for output in outputs.values():
         if isinstance(output, Sink):
-            output.write(batch, model.labels_, found.probability, found.score, found.anomaly, group)
+            output.write(batch, found)
         elif isinstance(output, RejectJournal):
             output.note(batch)

@@ -87,8 +87,7 @@ def main(args: argparse.Namespace) -> int:
                 begun = True
             for output in outputs.values():
                 if isinstance(output, Sink) and batch.n:
-                    known = found.labels, found.probability, found.score, found.anomaly
-                    output.write(batch, *known, renamed(found.labels, groups))
+                    output.write(batch, found.found() | {"group": renamed(found.labels, groups)})
                 elif isinstance(output, RejectJournal):
                     output.note(batch)
             rows += batch.n

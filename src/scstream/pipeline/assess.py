@@ -46,6 +46,13 @@ class Assessment:
     score: Floats
     scores: Sketch
 
+    def found(self) -> dict[str, NDArray[Any]]:
+        """Return all of it by the names of the fields that sinks write."""
+        return {
+            "label": self.labels, "probability": self.probability, "score": self.score,
+            "anomaly": self.anomaly,
+        }  # fmt: skip
+
     @property
     def anomaly(self) -> Floats:
         """The share of recent rows that were less expected (n,): `ScStream.anomaly`."""

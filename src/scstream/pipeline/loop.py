@@ -9,17 +9,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families import Family
 from scstream.groups.reading import renamed
-from scstream.pipeline.assess import Assessment, assess, learner_of
+from scstream.pipeline.assess import assess, learner_of
 from scstream.pipeline.folder import CheckpointFolder, Kept
 from scstream.pipeline.interrupt import Interrupt, Interrupted
 from scstream.pipeline.resume import RunState, Totals, blaming
 from scstream.sinks import open_sink
-from scstream.sinks.base import Floats, Output, Recorder, Sink
+from scstream.sinks.base import Output, Recorder, Sink
 from scstream.sinks.journals import RejectJournal
 from scstream.sources import open_source
 from scstream.sources.base import Batch, Place, Source
@@ -325,10 +324,14 @@ class _Loop:
             self._open()
             if first:
                 self.source.require(needed(model.family_, self._width()))
-            probability, scored = self._assess(batch, before)
+            found = self._found(batch, before)
             self.result.rows += batch.n
             self.result.totals.add(model, batch)
-            self._write(batch, model.labels_, probability, scored)
+            for output in self.outputs.values():
+                if isinstance(output, Sink):
+                    output.write(batch, found)
+                elif isinstance(output, Recorder):
+                    output.observe(model, batch, found.get("score"))
         self._open()
         self.result.totals.rejected += len(batch.rejects)
         for output in self.outputs.values():
@@ -338,45 +341,26 @@ class _Loop:
         self.taken = learner_of(model)
         self.unkept += 1
 
-    def _write(
-        self,
-        batch: Batch,
-        labels: NDArray[np.int64],
-        probability: Floats | None,
-        scored: Assessment | None,
-    ) -> None:
-        asked = self.needs & {"score", "anomaly"}
-        score = scored.score if scored is not None and asked else None
-        more: dict[str, Any] = {}
-        if scored is not None and "anomaly" in self.needs:
-            more["anomaly"] = scored.anomaly
-        for output in self.outputs.values():
-            if isinstance(output, Sink):
-                if "group" in output.needs:
-                    more["group"] = self._groups(labels)
-                output.write(batch, labels, probability, score, **more)
-            elif isinstance(output, Recorder):
-                output.observe(self.result.model, batch, score)
-
-    def _groups(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the group of each row's cluster, after the batch was learned."""
-        out: NDArray[np.int64] = renamed(labels, self.result.model._grouped().group)
-        return out
-
-    def _assess(self, batch: Batch, before: Any) -> tuple[Floats | None, Assessment | None]:
-        """Return the probabilities of the rows, and by which their scores are, if asked for."""
+    def _found(self, batch: Batch, before: Any) -> dict[str, NDArray[Any]]:
+        """Return what is known of the rows, as far as outputs need it, by the names of fields."""
         model = self.result.model
         after = learner_of(model)
         assert after is not None
-        probability = scored = None
+        found: dict[str, NDArray[Any]] = {"label": model.labels_}
         early = before is not None and self.score_by == "before"
-        scores = bool(self.needs & {"score", "anomaly"})
-        if "probability" in self.needs or (scores and not early):
+        asked = self.needs & {"score", "anomaly"}
+        if "probability" in self.needs or (asked and not early):
             scored = assess(after, batch.X, model.labels_)
-            probability = scored.probability
-        if scores and early:
+            found["probability"] = scored.probability
+        if asked and early:
             scored = assess(model._fitted_to(before, batch.X), batch.X)
-        return probability, scored
+        if asked:
+            found["score"] = scored.score
+        if "anomaly" in asked:
+            found["anomaly"] = scored.anomaly
+        if "group" in self.needs:
+            found["group"] = renamed(model.labels_, model._grouped().group)
+        return found
 
     def _keep(self) -> None:
         """Write a checkpoint, once all outputs are on the disk as far as it says."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scstream.sources.base import Batch, Place
+from scstream.sources.records import Records
 from scstream.support.advice import Advice, advised
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ FIELDS = ("label", "probability", "score", "anomaly", "group")
 WRITTEN = FIELDS[:3]  # unless others are asked for
 
 Floats = NDArray[np.float64]
+Found = Mapping[str, NDArray[Any]]
 
 
 class Output(ABC):
@@ -70,39 +72,46 @@ class Sink(Output):
     """Takes what is known of each row."""
 
     @abstractmethod
-    def write(
-        self,
-        batch: Batch,
-        labels: NDArray[np.int64],
-        probability: Floats | None,
-        score: Floats | None,
-        anomaly: Floats | None = None,
-        group: NDArray[np.int64] | None = None,
-    ) -> None:
+    def write(self, batch: Batch, found: Found) -> None:
         """Write a batch's rows.
 
-        Parameters
-        ----------
-        batch : Batch
-        labels : ndarray (n,)
-            The cluster of each row; -1 for outliers.
-        probability : ndarray (n,) or None
-            How sure the label is. None if no sink needs it.
-        score : ndarray (n,) or None
-            The log predictive density, see `ScStream.score_samples`. None if no sink needs it.
-        anomaly : ndarray (n,) or None
-            See `ScStream.anomaly`. None if no sink needs it.
-        group : ndarray (n,) or None
-            The group of the row's cluster. It is only given to sinks that need it.
+        ``found`` has what is known of each row (n,) by the names of `FIELDS`: ``label`` and what
+        any output `needs`. A label of -1 is an outlier's, a probability says how sure the label is.
         """
 
 
-class Recorder(Output):
-    """Takes what is known of the model after each batch."""
+class FieldSink(Sink):
+    """A sink that writes some fields of each row, alone or behind the input's columns.
+
+    Parameters
+    ----------
+    fields : sequence of {"label", "probability", "score", "anomaly", "group"}
+    append : bool
+        Whether the input's columns come first.
+    """
+
+    def __init__(self, fields: Sequence[str] = WRITTEN, *, append: bool = False) -> None:
+        self.fields = check_fields(fields)
+        self.append = append
+        self.needs = frozenset(self.fields)
+        self._rows = 0  # so far
+
+    def write(self, batch: Batch, found: Found) -> None:
+        """Write a batch's rows."""
+        if self.append and batch.rows is None:
+            raise ValueError("The source does not provide its rows, so nothing can be appended.")
+        self._write(batch, [found[name] for name in self.fields])
+        self._rows += batch.n
 
     @abstractmethod
-    def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
-        """Note what the model is after a batch was learned."""
+    def _write(self, batch: Batch, found: list[Any]) -> None:
+        """Write a batch's rows, with the values (n,) of each field."""
+
+    def _numbers(self, batch: Batch) -> NDArray[np.int64]:
+        """Return the numbers (n,) of a batch's rows."""
+        if batch.numbers is not None:
+            return batch.numbers
+        return np.arange(self._rows + 1, self._rows + batch.n + 1)
 
 
 def check_fields(fields: Sequence[str]) -> tuple[str, ...]:
@@ -113,6 +122,24 @@ def check_fields(fields: Sequence[str]) -> tuple[str, ...]:
     if not fields or len(set(fields)) < len(fields):
         raise ValueError(f"Fields must be some of {', '.join(FIELDS)}, each once.")
     return tuple(fields)
+
+
+def dicts_of(rows: Any) -> list[dict[str, Any]]:
+    """Return the input's rows, each by the names of its columns."""
+    return rows.dicts() if isinstance(rows, Records) else [dict(row) for row in rows]
+
+
+def names_of(rows: Any) -> list[str]:
+    """Return the names of the input's columns."""
+    return list(rows.names) if isinstance(rows, Records) else list(rows[0])
+
+
+class Recorder(Output):
+    """Takes what is known of the model after each batch."""
+
+    @abstractmethod
+    def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
+        """Note what the model is after a batch was learned."""
 
 
 def count_of(place: Place, name: str) -> int:

@@ -17,8 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.core import lay_out
-from scstream.sinks.base import WRITTEN, check_format, column_names, count_of
-from scstream.sinks.fields import FieldSink, dicts_of, names_of
+from scstream.sinks.base import (
+    WRITTEN,
+    FieldSink,
+    check_format,
+    column_names,
+    count_of,
+    dicts_of,
+    names_of,
+)  # fmt: skip
 from scstream.sinks.files import AddedFile
 from scstream.sources.base import Batch, Place
 from scstream.sources.records import TextRecords
@@ -120,17 +127,8 @@ class LineSink(AddedFile, FieldSink):
 class CsvSink(LineSink):
     """Writes CSV, or TSV, with a header."""
 
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        separator: str = ",",
-        fields: Sequence[str] = WRITTEN,
-        append: bool = False,
-        overwrite: bool = False,
-        whole: bool = False,
-    ) -> None:
-        super().__init__(path, fields=fields, append=append, overwrite=overwrite, whole=whole)
+    def __init__(self, path: str | Path, *, separator: str = ",", **options: Any) -> None:
+        super().__init__(path, **options)
         self.separator = separator
         self.format = "tsv" if separator == "\t" else "csv"
 

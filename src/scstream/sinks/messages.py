@@ -7,8 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from scstream.sinks.base import WRITTEN, column_names
-from scstream.sinks.fields import FieldSink, dicts_of
+from scstream.sinks.base import WRITTEN, FieldSink, column_names, dicts_of
 from scstream.sources.base import Batch, Place
 from scstream.sources.patience import PATIENCE, Patience
 

@@ -10,8 +10,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scstream.sinks.base import WRITTEN, check_format, column_names, count_of
-from scstream.sinks.fields import FieldSink, dicts_of, names_of
+from scstream.sinks.base import (
+    WRITTEN,
+    FieldSink,
+    check_format,
+    column_names,
+    count_of,
+    dicts_of,
+    names_of,
+)  # fmt: skip
 from scstream.sources.base import Batch, Place
 from scstream.sources.records import ColumnRecords
 from scstream.sources.table import require_parquet
