@@ -118,7 +118,7 @@ STREAMS: dict[str, tuple[Callable[[], Tables], dict[str, Any]]] = {
     "single rows": (lambda: gaussian(60, 1, n_clusters=3), plain()),
     "20,000 rows": (lambda: gaussian(3, 20_000, n_features=4), plain()),
     "80 clusters": (lambda: gaussian(3, 20_000, n_features=5, n_clusters=80), plain()),
-    "100,000 rows": (lambda: gaussian(2, 100_000, n_features=3, n_clusters=10), plain()),
+    "50,000 rows": (lambda: gaussian(2, 50_000, n_features=3, n_clusters=10), plain()),
     "sizes": (sizes, plain()),
     "jump": (lambda: jump(gaussian(8, n_clusters=6)), plain()),
     "sweeps": (lambda: gaussian(5), plain(sweeps=5)),

@@ -10,7 +10,7 @@ import os
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,3 +177,68 @@ def choose_nearest(
         A centre that may be the nearest, and then the nearest one.
     """
     _core.choose_nearest(rows, centres, square, lengths, apart, z)
+
+
+# -- the pass over rows -------------------------------------------------------------------------
+
+
+class Rows(NamedTuple):
+    """Rows x of which ``(1, z, upper triangle of z z')`` are statistics: z is x in the frame."""
+
+    X: NDArray[np.floating]  # (n, d), float64 or float32
+    shift: Floats  # (d,): z is (x - shift) / scale
+    scale: Floats
+
+
+class Scores(NamedTuple):
+    """Scores ``T @ eta``, or ``level - power log(T @ eta)`` of components with a positive power."""
+
+    eta: Floats  # (k, p)
+    level: Floats  # (k,), or empty if all are products alone
+    power: Floats
+
+
+def sweep(
+    rows: Rows, weight: Floats, scores: Scores, pairs: Scores,
+    key: tuple[int, int, int, int] | None, leaf_rows: int, z: Ints, sub: Ints,
+    sums: tuple[NDArray[Any], ...],
+) -> None:  # fmt: skip
+    """Label rows, divide them among the sub-clusters of their labels, and add them up.
+
+    Components beyond the k clusters take rows, too; these get the label -1.
+
+    Parameters
+    ----------
+    rows : Rows
+    weight : float64 (n,)
+    scores, pairs : Scores
+        Of k or more components, and of the 2 k sub-clusters.
+    key : (seed, batch, sweep, number of the first row) or None
+        With a key labels and sub-labels are drawn. Without one they are the best, and a row counts
+        in both sub-clusters by their probabilities.
+    leaf_rows : int
+        Sums are those of so many rows each, added up along a binary tree.
+    z, sub : int64 (n,), out
+    sums : float64 (k, 2, p), int64 (k, 2), int64 (k, k), float64 (k, k), out
+        Statistics and numbers of rows by label and sub-label; how many rows of each cluster have
+        each other one as second choice; and the doubts: of labels against second choices, on the
+        diagonal of sub-labels.
+    """
+    _core.sweep(rows, weight, scores, pairs, key, leaf_rows, z, sub, sums)
+
+
+def best_labels(rows: Rows, scores: Scores, out: Ints) -> None:
+    """Find the best component (n,) of each row."""
+    _core.best_labels(rows, scores, out)
+
+
+def try_sublabels(
+    rows: Rows, weight: Floats, pairs: Scores, chosen: NDArray[np.bool_], leaf_rows: int, z: Ints,
+    trial: Ints, sums: tuple[NDArray[Any], ...],
+) -> None:  # fmt: skip
+    """Find the better sub-labels of the rows of chosen clusters (k,), and add these rows up.
+
+    Parameters are as in `sweep`; ``trial`` (n,) is filled for these rows. Sums are the statistics
+    (k, 2, p) by label and sub-label, and the doubts (k,) about the latter.
+    """
+    _core.try_sublabels(rows, weight, pairs, chosen, leaf_rows, z, trial, sums)

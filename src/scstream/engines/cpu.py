@@ -21,13 +21,12 @@ from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of, to_dense
-from scstream.families.taming import Frames, HeavyScore
+from scstream.families.taming import Frames
 from scstream.kernels import labelling
 from scstream.support.memory import Memory
 from scstream.support.threads import allowed, copied, over_rows, together
 
 _Result = TypeVar("_Result")
-_FEW_CELLS = 2**15  # scores of Student-t clusters that are all computed: compiling less takes 5 s
 _PAYING = 8  # threads that gain where each run takes several short calls from Python
 
 
@@ -71,12 +70,8 @@ class CpuEngine(Engine):
             self._batch.T = gaps.patch(slice(0, n), T)
         elif keep and family.small_gaussian() is None:
             _ = self._batch.T  # which compiled steps of Gaussian clusters do without
-        self._large, self._labelled, self._few = None, False, None
-        if many and gaps is None:
-            loaded = self._loaded()
-            assert loaded is not None
-            loaded.carry.make_room()
-        elif n > self.sizes.leaf_rows:
+        self._large = self._few = None
+        if n > self.sizes.leaf_rows and (not many or gaps is not None):
             self._batch.make_room()
 
     def _as_large(self, family: Family, X: Points, first_row: int = 0) -> LargeBatch | None:
@@ -107,9 +102,7 @@ class CpuEngine(Engine):
         own = pair_products(sub, batch.points)
         if large is not None and own is not None and large.takes(score):
             at = None if key is None else (key.seed, key.batch, key.sweep)
-            labels, known = (batch.z, batch.sub), self._labelled
-            self._labelled = True
-            return large.sweep(batch.weight, score, own, k, at, labels, labelled=known)
+            return large.sweep(batch.weight, score, own, k, at, (batch.z, batch.sub))
         return self._batch.sweep(score, sub, k, key)
 
     def resplit(
@@ -126,8 +119,7 @@ class CpuEngine(Engine):
         batch, large = self._batch, self._loaded()
         pairs = pair_products(sub, batch.points)
         if large is not None and pairs is not None:
-            labels = batch.z, batch.trial
-            return large.resplit(batch.weight, *labels, chosen, pairs, doubts=doubts)
+            return large.resplit(batch.weight, batch.z, batch.trial, chosen, pairs)
         return self._batch.resplit(sub, chosen, doubts=doubts)
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -153,7 +145,6 @@ class CpuEngine(Engine):
         """Set the labels."""
         self._batch.z[:] = labels
         self._batch.sub[:] = 0
-        self._labelled = True
 
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
@@ -256,8 +247,6 @@ class CpuEngine(Engine):
             return out
         large = self._as_large(family, X)
         if large is not None and large.takes(score):
-            if isinstance(score, HeavyScore) and X.shape[0] * len(score.const) <= _FEW_CELLS:
-                return Best()(score.block(family.statistics(X)))
             return large.assign(score)
         whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
 

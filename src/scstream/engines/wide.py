@@ -14,22 +14,22 @@ from numpy.typing import NDArray
 
 from scstream.engines.base import Key
 from scstream.engines.block_pass import cut
-from scstream.engines.large import MOST_COLUMNS, quadratic_rows
+from scstream.engines.large import MOST_COLUMNS
 from scstream.engines.ordered_sums import Part, Values, added_leaves
 from scstream.engines.units import Units, units_of
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import labelling, wide_rows, wide_sums
 from scstream.kernels.crew import crew_of, for_each
+from scstream.kernels.frames import Keyed, Rows
 from scstream.kernels.labelling import Pairs
-from scstream.kernels.large_rows import Keyed, Rows
 from scstream.kernels.pruning import Predictives, Students
 from scstream.kernels.screened_tiles import TILE
 from scstream.kernels.sharing import Totals
 from scstream.kernels.solutions import LANES
 from scstream.kernels.wide_rows import Labelled, Tile
 from scstream.kernels.wide_sums import TOGETHER, Held, Listed, Sides, Work
-from scstream.support.memory import Memory
+from scstream.support.memory import Memory, for_kernels
 from scstream.support.threads import together
 
 _TILE = 256  # rows that are labelled at a time
@@ -37,7 +37,8 @@ _LISTED = 2**12  # rows that are listed sooner than another thread wakes
 _COUNTED = 2**15  # rows that are counted sooner than another thread of Python's wakes
 _CELLS = 2**19  # statistics of rows that are added up so
 _MEMORY = Memory()
-_NO_SHARES = np.empty(0)
+_NO_SHARES = _WIDE = np.empty(0)
+_NARROW = np.empty(0, dtype=np.float32)
 _NOT_SOLVED = Students(np.empty((0, 0)), np.empty((0, 0)), np.empty(0), np.empty(0))
 _NO_PRODUCTS = Pairs(np.empty((0, 0)), np.empty(0), np.empty(0))
 
@@ -66,8 +67,15 @@ class WideBatch:
         family: Family, X: Points, n_threads: int, first_row: int, leaf_rows: int
     ) -> WideBatch | None:
         """Return the rows, or None if they are of another kind."""
-        rows = quadratic_rows(family, X) if X.shape[1] > MOST_COLUMNS else None
-        return None if rows is None else WideBatch(rows, n_threads, first_row, leaf_rows)
+        if X.shape[1] <= MOST_COLUMNS or not isinstance(X, np.ndarray) or not len(X):
+            return None
+        frame = family.quadratic_frame()
+        if frame is None:
+            return None
+        flat = for_kernels(np.ascontiguousarray(X)).reshape(-1)
+        single = X.dtype == np.float32
+        rows = Rows(_WIDE, flat, *frame) if single else Rows(flat, _NARROW, *frame)
+        return WideBatch(rows, n_threads, first_row, leaf_rows)
 
     def label(
         self, score: Score, sub: Score, key: Key | None, found: Labelled

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
-from scstream.kernels.nearby import COLUMNS
+from scstream.kernels.frames import COLUMNS
 from scstream.kernels.screened_tiles import MOST, TOO_LARGE
 
 _HALF = 2.0**-24  # the relative rounding of float32
 
 
 class InSingle(NamedTuple):
-    """Parameters as `scstream.kernels.nearby.multiply` takes them.
+    """Parameters as `scstream.kernels.frames.multiply` takes them.
 
     Attributes
     ----------

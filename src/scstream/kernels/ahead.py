@@ -164,7 +164,6 @@ _KINDS = {
 _BEGIN = {
     _BEGINS: "small_batches",
     "heavy_batch.sweep": "heavy_batches",
-    "large_rows.sweep": "large_batches",
     _BEGINS_OTHERS: "other_batches",
 }  # by the kernel that each kind is the first to need, or needs for long
 _READY: set[str] = set()  # kernels that a batch need not do without

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import bool_, float32, float64, int32, int64, types, uint64
+from numba import bool_, float32, float64, int64, types, uint64
 
 
 def signatures() -> dict[str, Any]:
@@ -55,20 +55,13 @@ def other_batches() -> dict[str, Any]:
 def large_batches() -> dict[str, Any]:
     """Return those of large batches of Gaussian clusters, the one that takes longest first."""
     from scstream.kernels.crew import Crew
-    from scstream.kernels.large_rows import Keyed
-    from scstream.kernels.large_tiles import Carried
-    from scstream.kernels.nearby import Components
 
     f1, f2, i1 = float64[::1], float64[:, ::1], int64[::1]
-    s1, s2 = float32[::1], float32[:, ::1]
     crew = types.NamedTuple((int64, i1), Crew)
-    by = types.NamedTuple((f2, f1, f1, s2, f2, s1, s1, s1, f1, s2, float64, float64), Components)
-    carried = types.NamedTuple((int32[::1], int32[::1], s1, f1, float64, float64), Carried)
-    rows, weight, pairs, shares, scratch, labels, totals = _large_rows()
     of_small, of_others = small_batches(), other_batches()
     between = (
         "pooling.outlying", "pooling.pooled", "mixture.standing", "matrices.student_level",
-        "matrices.student", "large_rows.resplit",
+        "matrices.student",
     )  # fmt: skip
     ends = (
         "labelling.rename", "labelling.take_trial", "mixture.log_joint", "labelling.least",
@@ -78,10 +71,6 @@ def large_batches() -> dict[str, Any]:
     )  # fmt: skip
     of_any = "mixture.dirichlets", "mixture.log_weights", "mixture.neighbours"
     return {
-        "large_rows.sweep": (
-            rows, weight, by, pairs, types.NamedUniTuple(int64, 5, Keyed), shares, scratch, labels,
-            carried, totals,
-        ),
         **{name: of_small[name] for name in between},
         "crew.serve": (i1, int64),
         "pooling.shared_zeros": (crew, f1, i1),
@@ -121,31 +110,6 @@ def large_steps() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _large_rows() -> tuple[Any, ...]:
-    """Return the types of rows, weights, pairs, shares, memory, labels and sums of a large pass."""
-    from scstream.kernels.crew import Crew
-    from scstream.kernels.labelling import Pairs
-    from scstream.kernels.large_rows import Rows, Scratch
-    from scstream.kernels.large_tiles import Run, Tiles
-    from scstream.kernels.nearby import Box
-    from scstream.kernels.sharing import Shares, Totals
-
-    f1, f2, f3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
-    i1, i2, i3 = int64[::1], int64[:, ::1], int64[:, :, ::1]
-    s1, s2 = float32[::1], float32[:, ::1]
-    box = types.NamedTuple((f2, f2, f2, f2, f2, i2), Box)
-    tiles = types.NamedTuple(
-        (s2, s2, s2, s2, s2, s2, f2, i2, f2, f2, i2, i2, f2, f2, f2, i2, i2, box), Tiles
-    )
-    run, rows = types.NamedTuple((i2, i2, f3, i2), Run), types.NamedTuple((f1, s1, f1, f1), Rows)
-    totals, own = (types.NamedTuple(of, Totals) for of in ((f2, i2, i2, f2), (f3, i3, i3, f3)))
-    scratch = types.NamedTuple((f3, f2, f2, i2, f2, run, tiles, own), Scratch)
-    crew, labels = types.NamedTuple((int64, i1), Crew), types.UniTuple(i1, 2)
-    shares = types.NamedTuple((int64, i2, i2, i1, crew), Shares)
-    pairs = types.NamedTuple((f2, f1, f1), Pairs)
-    return rows, f1, pairs, shares, scratch, labels, totals
-
-
 def small_batches() -> dict[str, Any]:
     """Return those of small batches of Gaussian clusters, in the order in which they are needed."""
     f1, f2, f3, f4 = float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, :, ::1]
@@ -160,7 +124,6 @@ def small_batches() -> dict[str, Any]:
     ratio, merges = types.UniTuple(float64, 3), types.Tuple((i2, i2, f1, f1))
     frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_, float64, uint64[::1]))
     margins = types.Tuple((float64, float64, float64, float64, int64, float64))
-    of_rows, weight, pairs, *shared = _large_rows()
     return {
         "pooling.outlying": (f2, int64),
         "pooling.pooled": (f2, f2),
@@ -197,7 +160,6 @@ def small_batches() -> dict[str, Any]:
         "cuts.between": (f3, f1, float64, f2, f2, f1),
         "cuts.discriminant": (f2, f1, f2, f3, f2, f1),
         "cuts.truncate": (f2, f2, f1, float64, f1, f2),
-        "large_rows.resplit": (of_rows, weight, b1, pairs, bool_, *shared),
     }  # fmt: skip
 
 
@@ -225,8 +187,8 @@ def wide_batches() -> dict[str, Any]:
     """Return those of batches of Gaussian clusters of many columns, as they are needed."""
     from scstream.kernels.cholesky import Factoring
     from scstream.kernels.crew import Crew
+    from scstream.kernels.frames import Rows
     from scstream.kernels.labelling import Pairs
-    from scstream.kernels.large_rows import Rows
     from scstream.kernels.sharing import Shares, Totals
     from scstream.kernels.wide_sums import Held, Listed, Sides, Work
 
@@ -282,7 +244,7 @@ def wide_batches() -> dict[str, Any]:
 def pruned_batches() -> dict[str, Any]:
     """Return those of so many columns that most components are ruled out by the first ones."""
     from scstream.kernels.crew import Crew
-    from scstream.kernels.large_rows import Keyed, Rows
+    from scstream.kernels.frames import Keyed, Rows
     from scstream.kernels.pruning import Predictives
     from scstream.kernels.wide_rows import Labelled, Tile
 

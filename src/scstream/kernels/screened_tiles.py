@@ -20,21 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import bare, in_order, numbers, ordered_numbers, part
-from scstream.kernels.label_proposals import tags
+from scstream.kernels.compiling import bare, in_order, ordered_numbers, part
 
 TILE = 64
 TOP, TOTAL, LEVEL = 0, TILE, 2 * TILE  # the state before a label is drawn, which becomes
 BEST, NEXT, WHICH = 0, TILE, 2 * TILE  # the best score, the next and whose the best is
-THIRD = 2 * TILE  # or the third best score, where the scores themselves tell whose they are
 COUNT = 3 * TILE
 MOST = 1e30  # numbers above this are not for float32
 TOO_LARGE = 1e3  # an error with which scores may not be numbers
 WEIGHT_ERROR = 1e-4  # of a weight by `cumulate`, relative
 LOG_ERROR = 5e-4  # of a logarithm by `load_products`, relative
 REACH = 60.0  # bits below the best: whoever is further away has no weight
-NOBODY = -9e29  # scores below this are nobody's
-FIRST, SECOND, OPEN = 0.0, 1.0, 2.0  # which of the best two is drawn, if that is sure
 
 _F = np.float32
 _NONE, _LOWEST = _F(-np.inf), _F(-1e30)  # from the latter a number may be subtracted
@@ -123,16 +119,6 @@ def load_products(S: Any, first: int, rows: int, level: Any, slope: Any, cell: A
         else:
             for i in range(rows):
                 to[i] = q[i]
-
-
-@ordered_numbers
-def finish_products(level: Any, slope: Any, which: Any, cell: Any) -> None:
-    """Make products of a tile scores, of the components listed: ``level - slope log2(product)``."""
-    for c in range(len(which)):
-        to, high, by = cell[TILE * c : TILE * (c + 1)], level[which[c]], slope[which[c]]
-        if by > _F(0.0):
-            for i in range(TILE):
-                to[i] = high - by * log2(to[i])
 
 
 @in_order
@@ -238,110 +224,3 @@ def best_two(cell: Any, state: Any) -> None:
             state[NEXT + i] = low if low > runner else runner
             state[WHICH + i] = two if v > best else which
             state[BEST + i] = v if v > best else best
-
-
-@ordered_numbers
-def best_three(cell: Any, tag: int, state: Any) -> None:
-    """Find the best three scores of each row: their last bits are made to tell whose they are.
-
-    So nothing but scores has to be carried along. Which of equals comes first is open.
-    """
-    keep = np.int32(~tag)
-    for i in range(TILE):
-        state[BEST + i] = state[NEXT + i] = state[THIRD + i] = _LOWEST
-    for c in range(0, len(cell) // TILE, 4):
-        s = cell[TILE * c : TILE * (c + 4)]
-        a0, a1, a2, a3 = np.int32(c), np.int32(c + 1), np.int32(c + 2), np.int32(c + 3)
-        for i in range(TILE):
-            best, second, third = state[BEST + i], state[NEXT + i], state[THIRD + i]
-            best, second, third = _among(_named(s[i], keep, a0), best, second, third)
-            best, second, third = _among(_named(s[TILE + i], keep, a1), best, second, third)
-            best, second, third = _among(_named(s[2 * TILE + i], keep, a2), best, second, third)
-            best, second, third = _among(_named(s[3 * TILE + i], keep, a3), best, second, third)
-            state[BEST + i], state[NEXT + i], state[THIRD + i] = best, second, third
-
-
-@ordered_numbers
-def best_two_named(cell: Any, tag: int, state: Any) -> None:
-    """Find the best two scores of each row as `best_three` does; the third is nobody's."""
-    keep = np.int32(~tag)
-    for i in range(TILE):
-        state[BEST + i] = state[NEXT + i] = state[THIRD + i] = _LOWEST
-    for c in range(0, len(cell) // TILE, 4):
-        s = cell[TILE * c : TILE * (c + 4)]
-        a0, a1, a2, a3 = np.int32(c), np.int32(c + 1), np.int32(c + 2), np.int32(c + 3)
-        for i in range(TILE):
-            best, second = state[BEST + i], state[NEXT + i]
-            best, second = _between(_named(s[i], keep, a0), best, second)
-            best, second = _between(_named(s[TILE + i], keep, a1), best, second)
-            best, second = _between(_named(s[2 * TILE + i], keep, a2), best, second)
-            best, second = _between(_named(s[3 * TILE + i], keep, a3), best, second)
-            state[BEST + i], state[NEXT + i] = best, second
-
-
-@ordered_numbers
-def _between(v: Any, best: Any, second: Any) -> Any:
-    """Return the best two of three, of which two are in order."""
-    low = v if v < best else best
-    return v if v > best else best, low if low > second else second
-
-
-@ordered_numbers
-def _named(score: Any, keep: Any, name: Any) -> Any:
-    """Return a score whose last bits are a name."""
-    return np.int32(np.int32(_F(score).view(np.int32) & keep) | name).view(_F)
-
-
-@ordered_numbers
-def _among(v: Any, best: Any, second: Any, third: Any) -> Any:
-    """Return the best three of four, of which three are in order."""
-    low = v if v < best else best
-    lower = low if low < second else second
-    return (
-        v if v > best else best,
-        low if low > second else second,
-        lower if lower > third else third,
-    )
-
-
-@ordered_numbers
-def draw_among_two(off: Any, u: Any, k: int, error: float, state: Any) -> int:
-    """Draw labels where the best two of `best_three` decide: `COUNT` says which of them is drawn.
-
-    Returns how many are left open.
-
-    All others together weigh at most as if each scored as the third. Weights are wrong by a share
-    at most, and what that makes of them is added to those of the others.
-    """
-    tag, others, rounding = tags(k), _F(max(k - 2, 0)), _F((k + 8) * 2.4e-7)
-    for i in range(TILE):
-        best, second, third = state[BEST + i], state[NEXT + i], state[THIRD + i]
-        wrong = _F(2.0) * (_F(off[i]) + _F(error) * (abs(best) + _F(REACH))) + _F(WEIGHT_ERROR)
-        two = _exp2(second - best)
-        rest = (others * _exp2(third - best) + two) * wrong + others * _exp2(third - best)
-        rest += rounding
-        before = np.int32(_F(second).view(np.int32) & tag) < np.int32(_F(best).view(np.int32) & tag)
-        low, high = _F(u[i]) * (_F(1.0) + two - rest), _F(u[i]) * (_F(1.0) + two + rest)
-        start = two if before else _F(0.0)
-        first = (low >= start + rest) & (high < start + _F(1.0) - rest)
-        start = _F(0.0) if before else _F(1.0)
-        other = (low >= start + rest) & (high < start + two - rest)
-        which = _F(FIRST) if first else _F(SECOND)
-        state[COUNT + i] = which if (first | other) & (wrong < _F(0.5)) else _F(OPEN)
-    left = 0
-    for i in range(TILE):
-        left += state[COUNT + i] == _F(OPEN)
-    return left
-
-
-@numbers
-def weights_of(cell: Any, i: int, k: int, top: Any, weight: Any) -> Any:
-    """Fill ``2^(score - top)`` of row i under k components; return the total."""
-    for c in range(k):
-        weight[c] = cell[TILE * c + i]
-    for c in range(k):
-        weight[c] = _exp2(weight[c] - top)
-    total = _F(0.0)
-    for c in range(k):
-        total += weight[c]
-    return total

@@ -64,21 +64,6 @@ def next_unit(shares: Shares) -> int:
 
 
 @part
-def finish_unit(shares: Shares, unit: int, own: Totals, sums: Totals) -> None:
-    """Hand in the sums of a unit, and add up the nodes that are complete with it."""
-    copy_to(own.current[0], sums.current[unit])
-    copy_to(own.rows[0], sums.rows[unit])
-    copy_to(own.rivals[0], sums.rivals[unit])
-    copy_to(own.between[0], sums.between[unit])
-    node = shares.units[unit, 2]
-    while node >= 0:
-        if claim(shares.taken, 1 + node) == 0:
-            break
-        add_node(sums, shares.nodes[node, 0], sums, shares.nodes[node, 1])
-        node = shares.nodes[node, 2]
-
-
-@part
 def clear_node(totals: Totals, at: int) -> None:
     """Make the sums of a node those of no rows."""
     _clear(totals.current[at])

@@ -13,10 +13,18 @@ from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import bare, part
 from scstream.kernels.crew import Crew, on_threads, own_of
 from scstream.kernels.elementary import logs
+from scstream.kernels.frames import (
+    Floats,
+    Ints,
+    Keyed,
+    Rows,
+    Singles,
+    fill_columns,
+    fill_frame,
+    multiply,
+    sort_rows,
+)
 from scstream.kernels.labelling import draw_pair, first_uniforms, share_pair
-from scstream.kernels.large_rows import Keyed, Rows, fill_frame
-from scstream.kernels.large_tiles import Floats, Ints, Singles
-from scstream.kernels.nearby import fill_columns, multiply, sort_rows
 from scstream.kernels.pruning import REACH, Predictives, Students, score_near, score_of
 from scstream.kernels.screened_choices import draw_one, first_best, other
 from scstream.kernels.screened_tiles import TILE

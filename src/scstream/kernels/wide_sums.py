@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import bare, in_order, part
 from scstream.kernels.crew import on_threads, own_of
+from scstream.kernels.frames import Rows, fill_frame
 from scstream.kernels.labelling import Pairs, certainty
-from scstream.kernels.large_rows import Rows, fill_frame
 from scstream.kernels.pruning import Students
 from scstream.kernels.sharing import (
     Floats,

@@ -1,5 +1,21 @@
 """The compiled core, built from the C++ beside this file."""
 
-from scstream.core.native._compiled import approach, choose_nearest, lay_out, scan
+from scstream.core.native._compiled import (
+    approach,
+    best_labels,
+    choose_nearest,
+    lay_out,
+    scan,
+    sweep,
+    try_sublabels,
+)
 
-__all__ = ["approach", "choose_nearest", "lay_out", "scan"]
+__all__ = [
+    "approach",
+    "best_labels",
+    "choose_nearest",
+    "lay_out",
+    "scan",
+    "sweep",
+    "try_sublabels",
+]

@@ -1,5 +1,6 @@
 // What Python sees of the compiled core. Each function is described in scstream/core/__init__.py.
 #include "centres.hpp"
+#include "pass.hpp"
 #include "text.hpp"
 
 NB_MODULE(_compiled, m) {
@@ -14,4 +15,10 @@ NB_MODULE(_compiled, m) {
     m.def("choose_nearest", &scstream::choose_nearest, "rows"_a.noconvert(),
           "centres"_a.noconvert(), "square"_a.noconvert(), "lengths"_a.noconvert(),
           "apart"_a.noconvert(), "z"_a.noconvert());
+    m.def("sweep", &scstream::sweep, "rows"_a, "weight"_a.noconvert(), "scores"_a, "pairs"_a,
+          "key"_a.none(), "leaf_rows"_a, "z"_a.noconvert(), "sub"_a.noconvert(), "sums"_a);
+    m.def("best_labels", &scstream::best_labels, "rows"_a, "scores"_a, "out"_a.noconvert());
+    m.def("try_sublabels", &scstream::try_sublabels, "rows"_a, "weight"_a.noconvert(), "pairs"_a,
+          "chosen"_a.noconvert(), "leaf_rows"_a, "z"_a.noconvert(), "trial"_a.noconvert(),
+          "sums"_a);
 }

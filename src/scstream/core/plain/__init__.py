@@ -1,6 +1,15 @@
 """The core in plain NumPy: what the native one is tested against, and runs where there is none."""
 
 from scstream.core.plain.centres import approach, choose_nearest
+from scstream.core.plain.passes import best_labels, sweep, try_sublabels
 from scstream.core.plain.text import lay_out, scan
 
-__all__ = ["approach", "choose_nearest", "lay_out", "scan"]
+__all__ = [
+    "approach",
+    "best_labels",
+    "choose_nearest",
+    "lay_out",
+    "scan",
+    "sweep",
+    "try_sublabels",
+]

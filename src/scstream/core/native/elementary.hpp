@@ -1,0 +1,91 @@
+// Exponentials and logarithms of our own, and uniforms by row: the same bits on every processor.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace scstream {
+
+// Nats by which a label leads that is taken for certain: one row in seventy thousand million would
+// be drawn otherwise, and what doubt there is adds nothing.
+constexpr double CERTAIN = 25.0;
+
+template <typename To, typename From>
+To bits_of(From value) {
+    static_assert(sizeof(To) == sizeof(From), "of the same size");
+    To out;
+    std::memcpy(&out, &value, sizeof out);
+    return out;
+}
+
+constexpr double LN2_HIGH = 6.93147180369123816490e-01, LN2_LOW = 1.90821492927058770002e-10;
+
+// exp(x) for -700 < x < 700.
+inline double exponential(double x) {
+    constexpr double ROUND = 6755399441055744.0;  // 1.5 * 2^52: what is added to it loses its fraction
+    const double t = x * 1.4426950408889634 + ROUND, e = t - ROUND;
+    const double r = (x - e * LN2_HIGH) - e * LN2_LOW, s = r * r;
+    const double high = 2.48015873015873e-05 + 2.7557319223985893e-06 * r +
+                        s * (2.755731922398589e-07 + 2.505210838544172e-08 * r +
+                             s * (2.08767569878681e-09 + 1.6059043836821613e-10 * r));
+    const double rest =
+        s * (0.5 + 0.16666666666666666 * r +
+             s * (0.041666666666666664 + 0.008333333333333333 * r +
+                  s * (0.001388888888888889 + 0.0001984126984126984 * r + s * high)));
+    const auto scale = (bits_of<std::uint64_t>(t) << 52) + bits_of<std::uint64_t>(1.0);
+    return (1.0 + (r + rest)) * bits_of<double>(scale);
+}
+
+// log(x) for normal x > 0: of 2^e g with g from sqrt(.5) to sqrt(2), by the series of atanh.
+inline double logarithm(double x) {
+    const auto bits = bits_of<std::uint64_t>(x);
+    auto e = static_cast<std::int64_t>(bits >> 52) - 1023;
+    double g = bits_of<double>((bits & 0xFFFFFFFFFFFFFull) | 0x3FF0000000000000ull);
+    if (g > 1.4142135623730951) {
+        g *= 0.5;
+        ++e;
+    }
+    const double r = (g - 1.0) / (g + 1.0), z = r * r, d = static_cast<double>(e);
+    double tail = 0.0;  // of 2 (r + r^3 / 3 + r^5 / 5 + ...)
+    for (int i = 21; i >= 3; i -= 2) tail = z * (1.0 / i + tail);
+    return d * LN2_HIGH + (2.0 * r + (2.0 * r * tail + d * LN2_LOW));
+}
+
+// Minus the log-probability of a label that leads another by -gap.
+inline double certainty(double gap) {
+    if (!(gap >= -CERTAIN)) return 0.0;
+    return gap > CERTAIN ? gap : logarithm(1.0 + exponential(gap));
+}
+
+// Philox 4x32 with ten rounds: the counter is (row, sweep, batch), the key is the seed.
+struct Uniforms {
+    double label, sublabel;
+};
+
+struct Key {
+    std::uint64_t seed, batch, sweep, first;
+
+    Uniforms operator()(std::int64_t row) const {
+        const std::uint64_t at = first + static_cast<std::uint64_t>(row);
+        auto a = static_cast<std::uint32_t>(at), b = static_cast<std::uint32_t>(at >> 32),
+             c = static_cast<std::uint32_t>(sweep), d = static_cast<std::uint32_t>(batch),
+             k = static_cast<std::uint32_t>(seed), m = static_cast<std::uint32_t>(seed >> 32);
+        for (int i = 0; i < 10; ++i) {
+            const std::uint64_t p = std::uint64_t{0xD2511F53} * a, q = std::uint64_t{0xCD9E8D57} * c;
+            a = static_cast<std::uint32_t>(q >> 32) ^ b ^ k;
+            b = static_cast<std::uint32_t>(q);
+            c = static_cast<std::uint32_t>(p >> 32) ^ d ^ m;
+            d = static_cast<std::uint32_t>(p);
+            k += 0x9E3779B9u;
+            m += 0xBB67AE85u;
+        }
+        return {unit(a, b), unit(c, d)};
+    }
+
+  private:
+    static double unit(std::uint32_t high, std::uint32_t low) {
+        return static_cast<double>(((std::uint64_t{high} << 32) | low) >> 11) * 0x1p-53;
+    }
+};
+
+}  // namespace scstream

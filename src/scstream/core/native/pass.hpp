@@ -1,0 +1,459 @@
+// The pass over rows whose statistics are (1, z, z z'): labels, sub-labels, doubts and sums.
+//
+// Scores are proposed in float32 for a tile of rows, see `proposals`. Where they leave the best
+// label, the second choice or the doubt open, those that may matter are computed in float64.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "arrays.hpp"
+#include "elementary.hpp"
+#include "proposals.hpp"
+
+namespace scstream {
+
+constexpr double NOBODY = -std::numeric_limits<double>::infinity();
+
+// Rows (n, d) of doubles or floats, and the frame of their statistics.
+struct Rows {
+    const double *wide;
+    const float *narrow;
+    const double *shift, *scale;
+    std::int64_t n, d;
+
+    std::int64_t statistics() const { return (d + 1) * (d + 2) / 2; }
+
+    // Fill the statistics of a row.
+    void fill(std::int64_t row, double *t) const {
+        double *z = t + 1, *to = t + 1 + d;
+        t[0] = 1.0;
+        for (std::int64_t j = 0; j < d; ++j) {
+            const double x = wide ? wide[row * d + j] : narrow[row * d + j];
+            z[j] = (x - shift[j]) / scale[j];
+        }
+        for (std::int64_t a = 0; a < d; ++a)
+            for (std::int64_t b = a; b < d; ++b) *to++ = z[a] * z[b];
+    }
+};
+
+inline Rows rows_of(const nb::tuple &given) {
+    Rows out{};
+    Table<const double> wide;
+    if (nb::try_cast(given[0], wide, false)) {
+        out.wide = wide.data();
+        out.n = wide.shape(0);
+        out.d = wide.shape(1);
+    } else {
+        const auto narrow = part<Table<const float>>(given, 0);
+        out.narrow = narrow.data();
+        out.n = narrow.shape(0);
+        out.d = narrow.shape(1);
+    }
+    const auto shift = part<Row<const double>>(given, 1), scale = part<Row<const double>>(given, 2);
+    require(static_cast<std::int64_t>(shift.shape(0)) == out.d &&
+                static_cast<std::int64_t>(scale.shape(0)) == out.d,
+            "the frame has other columns than the rows");
+    out.shift = shift.data();
+    out.scale = scale.data();
+    return out;
+}
+
+// Scores T @ eta, or level - power log(T @ eta) where the power is positive.
+struct Scores {
+    const double *eta, *level, *power;
+    std::int64_t k, p;
+
+    double operator()(const double *t, std::int64_t c) const {
+        const double *e = eta + c * p;
+        double x = 0.0;
+        for (std::int64_t q = 0; q < p; ++q) x += t[q] * e[q];
+        return finished(x, c);
+    }
+
+    // Fill the scores of components c and c + 1.
+    void two(const double *t, std::int64_t c, double *out) const {
+        const double *e = eta + c * p, *f = e + p;
+        double x = 0.0, y = 0.0;
+        for (std::int64_t q = 0; q < p; ++q) {
+            x += t[q] * e[q];
+            y += t[q] * f[q];
+        }
+        out[0] = finished(x, c);
+        out[1] = finished(y, c + 1);
+    }
+
+  private:
+    double finished(double x, std::int64_t c) const {
+        if (power == nullptr || !(power[c] > 0.0)) return x;
+        return level[c] - power[c] * (x > 1.0 ? logarithm(std::min(x, 1e300)) : 0.0);
+    }
+};
+
+inline Scores scores_of(const nb::tuple &given, std::int64_t p) {
+    const auto eta = part<Table<const double>>(given, 0);
+    const auto level = part<Row<const double>>(given, 1), power = part<Row<const double>>(given, 2);
+    const std::size_t k = eta.shape(0);
+    require(static_cast<std::int64_t>(eta.shape(1)) == p, "parameters are of other statistics");
+    require(level.shape(0) == power.shape(0) && (power.shape(0) == 0 || power.shape(0) == k),
+            "each component needs a level and a power, or none does");
+    const bool plain = power.shape(0) == 0;
+    return {eta.data(), plain ? nullptr : level.data(), plain ? nullptr : power.data(),
+            static_cast<std::int64_t>(k), p};
+}
+
+// What one row is given: a label, the best other one, and the doubt between the two.
+struct Choice {
+    std::int64_t label, second;
+    double doubt;
+};
+
+// Chooses labels of rows.
+class Chooser {
+  public:
+    explicit Chooser(const Scores &by)
+        : by_(by), narrow_(narrowed(by.eta, by.level, by.power, by.k, by.p)),
+          columns_(static_cast<std::size_t>(by.p * TILE)) {}
+
+    // Propose labels for the statistics (m, p) of at most a tile of rows, drawn by uniforms or not.
+    void propose(const double *t, std::int64_t m, const Uniforms *uniforms) {
+        for (std::int64_t q = 0; q < by_.p; ++q)
+            for (std::int64_t i = 0; i < TILE; ++i)
+                columns_[q * TILE + i] = i < m ? static_cast<float>(t[i * by_.p + q]) : 0.0f;
+        scstream::propose(narrow_, columns_.data(), tile_);
+        open_ = 0;
+        if (uniforms == nullptr) return;
+        float uniform[TILE] = {}, slack[TILE] = {};
+        for (std::int64_t i = 0; i < m; ++i) {
+            const double off = off_of(i);
+            uniform[i] = static_cast<float>(uniforms[i].label);
+            slack[i] = off < 1.0 ? static_cast<float>(2.0 * off) : 1.0f;
+            open_ += !(tile_.best[i] - tile_.second[i] > CERTAIN + 2.0 * off);
+        }
+        if (open_ > MANY) draw(narrow_, uniform, slack, tile_);
+    }
+
+    // The choice for row i of the tile: drawn by a uniform, or the best if that is null.
+    Choice choose(std::int64_t i, const double *t, const double *uniform, bool seconds) {
+        const double best = tile_.best[i], second = tile_.second[i], third = tile_.third[i];
+        const std::int64_t k = by_.k, first = tile_.first[i], next = tile_.next[i];
+        const double off = off_of(i);
+        const bool known = off < 1e6 && first < k;
+        const bool apart = known && (k < 2 || best - second > 2.0 * off);
+        const bool ordered = known && (k < 3 || (next < k && second - third > 2.0 * off));
+        const bool certain = apart && (k < 2 || best - second > CERTAIN + 2.0 * off);
+        if (!seconds && apart) return {first, -1, 0.0};
+        if (certain && ordered) return {first, k < 2 ? -1 : next, 0.0};
+        if (uniform && known && open_ > MANY && tile_.drawn[i] >= 0) {
+            const std::int64_t one = tile_.drawn[i];
+            if (one != first && apart) return with_second(t, one, first);
+            if (one == first && apart && ordered) return with_second(t, first, next);
+        }
+        which_.clear();
+        if (ordered && (!uniform || k < 3 || best - third > CERTAIN + 2.0 * off)) {
+            which_.push_back(std::min(first, next));
+            which_.push_back(std::max(first, next));
+            return settled(t, uniform);
+        }
+        const double least = uniform ? std::min(second, best - CERTAIN) : second;
+        for (std::int64_t c = 0; c < k; ++c) {
+            const double s = tile_.scores[c * TILE + i];
+            const double wrong = 2.0 * off + narrow_.relative * std::fabs(s);
+            if (!known || !(s + wrong < least)) which_.push_back(c);
+        }
+        return settled(t, uniform);
+    }
+
+  private:
+    static constexpr int MANY = TILE / 8;  // rows of a tile from which all are drawn at once
+
+    // How far each of the best three scores of row i is off, at most.
+    double off_of(std::int64_t i) const {
+        double size = std::fabs(tile_.best[i]);
+        if (by_.k > 1) size = std::max(size, std::fabs(static_cast<double>(tile_.second[i])));
+        if (by_.k > 2) size = std::max(size, std::fabs(static_cast<double>(tile_.third[i])));
+        return tile_.off[i] + narrow_.relative * (size + narrow_.base);
+    }
+
+    Choice with_second(const double *t, std::int64_t one, std::int64_t other) const {
+        const double gap = by_(t, other) - by_(t, one);
+        return {one, other, gap > -CERTAIN ? certainty(gap) : 0.0};
+    }
+
+    // Choose among the components listed by exact scores.
+    Choice settled(const double *t, const double *uniform) {
+        const std::size_t m = which_.size();
+        exact_.resize(m);
+        std::size_t at = 0;
+        for (std::size_t j = 0; j < m; ++j) {
+            exact_[j] = by_(t, which_[j]);
+            if (exact_[j] > exact_[at]) at = j;
+        }
+        if (uniform) at = drawn(exact_[at], *uniform);
+        std::size_t other = m;
+        double high = NOBODY;
+        for (std::size_t j = 0; j < m; ++j)
+            if (j != at && exact_[j] > high) {
+                high = exact_[j];
+                other = j;
+            }
+        if (other == m) return {which_[at], -1, 0.0};
+        const double gap = high - exact_[at];
+        return {which_[at], which_[other], gap > -CERTAIN ? certainty(gap) : 0.0};
+    }
+
+    std::size_t drawn(double top, double uniform) {
+        double total = 0.0, run = 0.0;
+        std::size_t last = 0;
+        for (std::size_t j = 0; j < exact_.size(); ++j)
+            if (exact_[j] - top > -CERTAIN) {
+                total += exponential(exact_[j] - top);
+                last = j;
+            }
+        for (std::size_t j = 0; j < exact_.size(); ++j)
+            if (exact_[j] - top > -CERTAIN) {
+                run += exponential(exact_[j] - top);
+                if (run > uniform * total) return j;
+            }
+        return last;
+    }
+
+    const Scores by_;
+    const Narrow narrow_;
+    std::vector<float> columns_;
+    Proposals tile_;
+    std::int64_t open_ = 0;
+    std::vector<std::int64_t> which_;
+    std::vector<double> exact_;
+};
+
+// Sums over rows by label and sub-label, for some leaves at a time; see `Engine.sweep`.
+struct Node {
+    std::vector<double> current, doubt;
+    std::vector<std::int64_t> rows, rivals;
+
+    Node(std::int64_t k, std::int64_t p, bool pairs)
+        : current(k * 2 * p), doubt(pairs ? k * k : k), rows(pairs ? 2 * k : 0),
+          rivals(pairs ? k * k : 0) {}
+
+    void clear() {
+        std::fill(current.begin(), current.end(), 0.0);
+        std::fill(doubt.begin(), doubt.end(), 0.0);
+        std::fill(rows.begin(), rows.end(), 0);
+        std::fill(rivals.begin(), rivals.end(), 0);
+    }
+
+    void add(const Node &right) {
+        const auto plus = [](auto &into, const auto &more) {
+            for (std::size_t i = 0; i < into.size(); ++i) into[i] += more[i];
+        };
+        plus(current, right.current);
+        plus(doubt, right.doubt);
+        plus(rows, right.rows);
+        plus(rivals, right.rivals);
+    }
+};
+
+// Adds up leaves of rows along a binary tree: the same bits however rows are shared out.
+class Tree {
+  public:
+    Tree(std::int64_t k, std::int64_t p, bool pairs) : k_(k), p_(p), pairs_(pairs) {}
+
+    Node &leaf() {
+        if (held_ == nodes_.size()) nodes_.emplace_back(k_, p_, pairs_);
+        nodes_[held_].clear();
+        return nodes_[held_];
+    }
+
+    void finish_leaf() {
+        ++held_;
+        for (std::uint64_t done = ++leaves_; done % 2 == 0; done /= 2) {
+            nodes_[held_ - 2].add(nodes_[held_ - 1]);
+            --held_;
+        }
+    }
+
+    // What the leaves come to: of a run that is not a power of two, the smaller ones first.
+    const Node &total() {
+        for (; held_ > 1; --held_) nodes_[held_ - 2].add(nodes_[held_ - 1]);
+        return nodes_[0];
+    }
+
+  private:
+    const std::int64_t k_, p_;
+    const bool pairs_;
+    std::size_t held_ = 0;
+    std::uint64_t leaves_ = 0;
+    std::vector<Node> nodes_;
+};
+
+inline void add_to(double *to, const double *t, double w, std::int64_t p) {
+    for (std::int64_t q = 0; q < p; ++q) to[q] += w * t[q];
+}
+
+template <typename View, typename T>
+void take(const nb::tuple &sums, std::size_t i, const std::vector<T> &from) {
+    const auto to = part<View>(sums, i);
+    require(to.size() == from.size(), "sums have another shape");
+    std::copy(from.begin(), from.end(), to.data());
+}
+
+using Flat = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using FlatInts = nb::ndarray<std::int64_t, nb::c_contig, nb::device::cpu>;
+
+// The labels and sub-labels of rows, and what they count.
+struct Labelled {
+    std::int64_t *z, *sub;
+    const double *weight;
+};
+
+inline void sweep_rows(const Rows &rows, const Scores &by, const Scores &pairs, const Key *key,
+                       std::int64_t leaf_rows, const Labelled &found, Tree &tree) {
+    const std::int64_t p = by.p, k = pairs.k / 2;
+    Chooser chooser(by);
+    Uniforms uniforms[TILE] = {};
+    std::vector<double> T(static_cast<std::size_t>(TILE * p));
+    for (std::int64_t leaf = 0; leaf < rows.n; leaf += leaf_rows) {
+        Node &to = tree.leaf();
+        const std::int64_t end = std::min(leaf + leaf_rows, rows.n);
+        for (std::int64_t start = leaf; start < end; start += TILE) {
+            const std::int64_t m = std::min<std::int64_t>(TILE, end - start);
+            for (std::int64_t i = 0; i < m; ++i) rows.fill(start + i, &T[i * p]);
+            if (key)
+                for (std::int64_t i = 0; i < m; ++i) uniforms[i] = (*key)(start + i);
+            chooser.propose(T.data(), m, key ? uniforms : nullptr);
+            for (std::int64_t i = 0; i < m; ++i) {
+                const std::int64_t row = start + i;
+                const double *t = &T[i * p], w = found.weight[row];
+                const Uniforms &u = uniforms[i];
+                const Choice choice = chooser.choose(i, t, key ? &u.label : nullptr, true);
+                const std::int64_t c = choice.label;
+                if (c >= k) {
+                    found.z[row] = -1;
+                    found.sub[row] = 0;
+                    continue;
+                }
+                double own[2], doubt = 0.0;
+                pairs.two(t, 2 * c, own);
+                const double gap = own[1] - own[0];
+                bool second = gap > 0.0;
+                double *sums = &to.current[2 * c * p];
+                if (-CERTAIN < gap && gap < CERTAIN) {
+                    const double odds = exponential(key ? gap : -std::fabs(gap));
+                    if (key) {
+                        second = u.sublabel * (1.0 + odds) < odds;
+                        doubt = logarithm(1.0 + (second ? 1.0 / odds : odds));
+                        add_to(sums + second * p, t, w, p);
+                    } else {
+                        const double less = odds / (1.0 + odds), share = second ? 1.0 - less : less;
+                        doubt = logarithm(1.0 + odds) + less * std::fabs(gap);
+                        const double two = w * share;
+                        add_to(sums, t, w - two, p);
+                        add_to(sums + p, t, two, p);
+                    }
+                } else {
+                    add_to(sums + second * p, t, w, p);
+                }
+                found.z[row] = c;
+                found.sub[row] = second;
+                ++to.rows[2 * c + second];
+                to.doubt[c * k + c] += w * doubt;
+                if (0 <= choice.second && choice.second < k) {
+                    ++to.rivals[c * k + choice.second];
+                    to.doubt[c * k + choice.second] += w * choice.doubt;
+                }
+            }
+        }
+        tree.finish_leaf();
+    }
+}
+
+inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const nb::tuple &scores,
+                  const nb::tuple &pairs, const nb::object &key, std::int64_t leaf_rows,
+                  const Row<std::int64_t> &z, const Row<std::int64_t> &sub, const nb::tuple &sums) {
+    const Rows points = rows_of(rows);
+    const std::int64_t p = points.statistics(), n = points.n;
+    const Scores by = scores_of(scores, p), own = scores_of(pairs, p);
+    require(by.k > 0 && own.k % 2 == 0 && own.k / 2 <= by.k && leaf_rows > 0,
+            "there must be components, and two for each cluster");
+    for (const std::size_t length : {weight.shape(0), z.shape(0), sub.shape(0)})
+        require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
+    Key keyed{};
+    if (!key.is_none()) {
+        const auto words = nb::cast<nb::tuple>(key);
+        keyed = {nb::cast<std::uint64_t>(words[0]), nb::cast<std::uint64_t>(words[1]),
+                 nb::cast<std::uint64_t>(words[2]), nb::cast<std::uint64_t>(words[3])};
+    }
+    Tree tree(own.k / 2, p, true);
+    const bool drawn = !key.is_none();
+    {
+        nb::gil_scoped_release free;
+        sweep_rows(points, by, own, drawn ? &keyed : nullptr, leaf_rows,
+                   {z.data(), sub.data(), weight.data()}, tree);
+    }
+    if (n == 0) tree.leaf();
+    const Node &total = tree.total();
+    take<Flat>(sums, 0, total.current);
+    take<FlatInts>(sums, 1, total.rows);
+    take<FlatInts>(sums, 2, total.rivals);
+    take<Flat>(sums, 3, total.doubt);
+}
+
+inline void best_labels(const nb::tuple &rows, const nb::tuple &scores,
+                        const Row<std::int64_t> &out) {
+    const Rows points = rows_of(rows);
+    const std::int64_t p = points.statistics(), n = points.n;
+    const Scores by = scores_of(scores, p);
+    require(static_cast<std::int64_t>(out.shape(0)) == n && by.k > 0, "rows have other numbers");
+    nb::gil_scoped_release free;
+    Chooser chooser(by);
+    std::vector<double> T(static_cast<std::size_t>(TILE * p));
+    for (std::int64_t start = 0; start < n; start += TILE) {
+        const std::int64_t m = std::min<std::int64_t>(TILE, n - start);
+        for (std::int64_t i = 0; i < m; ++i) points.fill(start + i, &T[i * p]);
+        chooser.propose(T.data(), m, nullptr);
+        for (std::int64_t i = 0; i < m; ++i)
+            out.data()[start + i] = chooser.choose(i, &T[i * p], nullptr, false).label;
+    }
+}
+
+inline void try_sublabels(const nb::tuple &rows, const Row<const double> &weight,
+                          const nb::tuple &pairs, const Row<const bool> &chosen,
+                          std::int64_t leaf_rows, const Row<const std::int64_t> &z,
+                          const Row<std::int64_t> &trial, const nb::tuple &sums) {
+    const Rows points = rows_of(rows);
+    const std::int64_t p = points.statistics(), n = points.n, k = chosen.shape(0);
+    const Scores own = scores_of(pairs, p);
+    require(own.k == 2 * k && leaf_rows > 0, "each cluster needs two components");
+    for (const std::size_t length : {weight.shape(0), z.shape(0), trial.shape(0)})
+        require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
+    Tree tree(k, p, false);
+    {
+        nb::gil_scoped_release free;
+        std::vector<double> t(static_cast<std::size_t>(p));
+        for (std::int64_t leaf = 0; leaf < n; leaf += leaf_rows) {
+            Node &to = tree.leaf();
+            for (std::int64_t row = leaf; row < std::min(leaf + leaf_rows, n); ++row) {
+                const std::int64_t c = z.data()[row];
+                if (c < 0 || c >= k || !chosen.data()[c]) continue;
+                double two[2];
+                points.fill(row, t.data());
+                own.two(t.data(), 2 * c, two);
+                const bool second = two[1] > two[0];
+                const double w = weight.data()[row];
+                trial.data()[row] = second;
+                add_to(&to.current[(2 * c + second) * p], t.data(), w, p);
+                to.doubt[c] += w * certainty(-std::fabs(two[1] - two[0]));
+            }
+            tree.finish_leaf();
+        }
+    }
+    if (n == 0) tree.leaf();
+    const Node &total = tree.total();
+    take<Flat>(sums, 0, total.current);
+    take<Flat>(sums, 1, total.doubt);
+}
+
+}  // namespace scstream

@@ -1,0 +1,162 @@
+"""The pass over rows whose statistics are (1, z, z z'): labels, sub-labels, doubts and sums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scstream.core.plain.randomness import uniforms
+
+if TYPE_CHECKING:
+    from scstream.core import Floats, Ints, Rows, Scores
+
+CERTAIN = 25.0  # nats by which a label leads that is taken for certain
+Totals = list[np.ndarray]
+
+
+def sweep(
+    rows: Rows, weight: Floats, scores: Scores, pairs: Scores,
+    key: tuple[int, int, int, int] | None, leaf_rows: int, z: Ints, sub: Ints,
+    sums: tuple[np.ndarray, ...],
+) -> None:  # fmt: skip
+    """Label rows, divide them among sub-clusters, and add up."""
+    k = len(pairs.eta) // 2
+    leaves = []
+    for start in range(0, len(z), leaf_rows):
+        at = slice(start, min(start + leaf_rows, len(z)))
+        T = statistics(rows, at)
+        u = None if key is None else uniforms(key, start, len(T))
+        label, second, doubt = choose(scored(T, scores), None if u is None else u[0])
+        inside = label < k
+        z[at], sub[at] = np.where(inside, label, -1), 0
+        T, c, w, second, doubt = (x[inside] for x in (T, label, weight[at], second, doubt))
+        own = scored_pairs(T, pairs, c)
+        gap = own[:, 1] - own[:, 0]
+        side, share, own_doubt = _shared(gap) if u is None else _drawn(gap, u[1][inside])
+        sub[at][inside] = side
+        leaf = [np.zeros(total.shape, total.dtype) for total in sums]
+        np.add.at(leaf[0], (c, 0), (w - w * share)[:, None] * T)
+        np.add.at(leaf[0], (c, 1), (w * share)[:, None] * T)
+        np.add.at(leaf[1], (c, side), 1)
+        near = (second >= 0) & (second < k)
+        np.add.at(leaf[2], (c[near], second[near]), 1)
+        np.add.at(leaf[3], (c[near], second[near]), (w * doubt)[near])
+        np.add.at(leaf[3], (c, c), w * own_doubt)
+        leaves.append(leaf)
+    _fill(sums, leaves)
+
+
+def best_labels(rows: Rows, scores: Scores, out: Ints) -> None:
+    """Find the best component of each row."""
+    for start in range(0, len(out), 4096):
+        at = slice(start, min(start + 4096, len(out)))
+        out[at] = np.argmax(scored(statistics(rows, at), scores), axis=1)
+
+
+def try_sublabels(
+    rows: Rows, weight: Floats, pairs: Scores, chosen: np.ndarray, leaf_rows: int, z: Ints,
+    trial: Ints, sums: tuple[np.ndarray, ...],
+) -> None:  # fmt: skip
+    """Find the better sub-labels of the chosen clusters' rows, and add up."""
+    leaves = []
+    for start in range(0, len(z), leaf_rows):
+        at = slice(start, min(start + leaf_rows, len(z)))
+        mine = start + np.flatnonzero((z[at] >= 0) & chosen[z[at]])
+        T, c, w = statistics(rows, mine), z[mine], weight[mine]
+        own = scored_pairs(T, pairs, c)
+        gap = own[:, 1] - own[:, 0]
+        trial[mine] = gap > 0.0
+        leaf = [np.zeros(total.shape) for total in sums]
+        np.add.at(leaf[0], (c, trial[mine]), w[:, None] * T)
+        np.add.at(leaf[1], c, w * certainty(-np.abs(gap)))
+        leaves.append(leaf)
+    _fill(sums, leaves)
+
+
+def statistics(rows: Rows, at: slice | Ints) -> Floats:
+    """Return the statistics (m, p) of some rows."""
+    z = (rows.X[at] - rows.shift) / rows.scale
+    i, j = np.triu_indices(z.shape[1])
+    return np.column_stack([np.ones(len(z)), z, z[:, i] * z[:, j]])
+
+
+def scored(T: Floats, by: Scores) -> Floats:
+    """Return the scores (m, k) of statistics (m, p)."""
+    return _finished(T @ by.eta.T, by.level, by.power)
+
+
+def scored_pairs(T: Floats, by: Scores, c: Ints) -> Floats:
+    """Return the scores (m, 2) of rows under the two parts of their clusters (m,)."""
+    own = np.column_stack([2 * c, 2 * c + 1])
+    products = np.einsum("ip,ijp->ij", T, by.eta[own])
+    return _finished(products, by.level[own] if len(by.level) else by.level,
+                     by.power[own] if len(by.power) else by.power)  # fmt: skip
+
+
+def _finished(products: Floats, level: Floats, power: Floats) -> Floats:
+    if len(power) == 0:
+        return products
+    students = level - power * np.log(np.maximum(products, 1.0))
+    return np.where(power > 0.0, students, products)
+
+
+def choose(scores: Floats, u: Floats | None) -> tuple[Ints, Ints, Floats]:
+    """Return labels drawn by uniforms, or the best; the best others, -1 for none; and the doubts.
+
+    What is less probable than the best by 25 nats is never drawn.
+    """
+    m, k = scores.shape
+    here = np.arange(m)
+    if u is None:
+        z = np.argmax(scores, axis=1)
+    else:
+        gap = scores - scores.max(axis=1, keepdims=True)
+        run = np.cumsum(np.where(gap > -CERTAIN, np.exp(gap), 0.0), axis=1)
+        z = np.minimum((run <= (u * run[:, -1])[:, None]).sum(axis=1), k - 1)
+    if k == 1:
+        return z, np.full(m, -1), np.zeros(m)
+    others = scores.copy()
+    others[here, z] = -np.inf
+    second = np.argmax(others, axis=1)
+    return z, second, certainty(others[here, second] - scores[here, z])
+
+
+def certainty(gap: Floats) -> Floats:
+    """Return minus the log-probability of a label against another that scores so much more."""
+    return np.where(gap > -CERTAIN, np.logaddexp(0.0, gap), 0.0)
+
+
+def _drawn(gap: Floats, u: Floats) -> tuple[Ints, Floats, Floats]:
+    """Return sub-labels drawn by what the second scores more, shares of it, and the doubts."""
+    open_ = np.abs(gap) < CERTAIN
+    odds = np.exp(np.where(open_, gap, 0.0))
+    side = np.where(open_, u * (1.0 + odds) < odds, gap > 0.0).astype(np.int64)
+    doubt = np.where(open_, np.log1p(np.where(side == 1, 1.0 / odds, odds)), 0.0)
+    return side, side.astype(np.float64), doubt
+
+
+def _shared(gap: Floats) -> tuple[Ints, Floats, Floats]:
+    """Return the better sub-labels, the probabilities of the second, and the entropies."""
+    open_ = np.abs(gap) < CERTAIN
+    odds = np.where(open_, np.exp(-np.abs(gap)), 0.0)
+    less = odds / (1.0 + odds)
+    side = gap > 0.0
+    doubt = np.log1p(odds) + np.where(open_, less * np.abs(gap), 0.0)
+    return side.astype(np.int64), np.where(side, 1.0 - less, less), doubt
+
+
+def _fill(sums: tuple[np.ndarray, ...], leaves: list[Totals]) -> None:
+    """Fill the sums of leaves, added up in pairs, and pairs of pairs, from the left."""
+    held: list[Totals] = []
+    for done, leaf in enumerate(leaves, start=1):
+        held.append(leaf)
+        while done % 2 == 0:
+            right = held.pop()
+            held[-1] = [a + b for a, b in zip(held[-1], right, strict=True)]
+            done //= 2
+    while len(held) > 1:
+        right = held.pop()
+        held[-1] = [a + b for a, b in zip(held[-1], right, strict=True)]
+    for i, total in enumerate(sums):
+        total[...] = held[0][i] if held else 0
