@@ -1,6 +1,7 @@
 """Labels of forty streams, to see whether a change of the arithmetic changes any.
 
-``python -m benchmarks.golden --write FILE`` saves the labels of this version;
+``python -m benchmarks.golden --write FILE`` saves the labels of this version, such as those in
+``benchmarks/published/golden_labels.npz`` (x86 with AVX-512);
 ``python -m benchmarks.golden --compare FILE`` prints, for each stream, the share of rows whose
 label differs and the agreement (ARI) of the two. ``--only gaps words`` takes some streams.
 Streams with the same random state have the same labels on one machine. On another, sums may differ
