@@ -30,7 +30,8 @@ def sweep(
         label, second, doubt = choose(scored(T, scores), None if u is None else u[0])
         inside = label < k
         z[at], sub[at] = np.where(inside, label, -1), 0
-        T, c, w, second, doubt = (x[inside] for x in (T, label, weight[at], second, doubt))
+        T, w, doubt = T[inside], weight[at][inside], doubt[inside]
+        c, second = label[inside], second[inside]
         own = scored_pairs(T, pairs, c)
         gap = own[:, 1] - own[:, 0]
         side, share, own_doubt = _shared(gap) if u is None else _drawn(gap, u[1][inside])

@@ -31,5 +31,5 @@ def uniforms(key: tuple[int, int, int, int], start: int, n: int) -> NDArray[np.f
 
 def _unit(high: Words, low: Words) -> NDArray[np.float64]:
     """Return the number in [0, 1) that two words of 32 bits are."""
-    found: NDArray[np.float64] = (((high << _HALF) | low) >> np.uint64(11)) * 2.0**-53
-    return found
+    whole = ((high << _HALF) | low) >> np.uint64(11)
+    return whole.astype(np.float64) * 2.0**-53
