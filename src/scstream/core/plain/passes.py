@@ -37,8 +37,8 @@ def sweep(
         side, share, own_doubt = _shared(gap) if u is None else _drawn(gap, u[1][inside])
         sub[at][inside] = side
         leaf = [np.zeros(total.shape, total.dtype) for total in sums]
-        np.add.at(leaf[0], (c, 0), (w - w * share)[:, None] * T)
-        np.add.at(leaf[0], (c, 1), (w * share)[:, None] * T)
+        np.add.at(leaf[0][:, 0], c, (w - w * share)[:, None] * T)
+        np.add.at(leaf[0][:, 1], c, (w * share)[:, None] * T)
         np.add.at(leaf[1], (c, side), 1)
         near = (second >= 0) & (second < k)
         np.add.at(leaf[2], (c[near], second[near]), 1)
