@@ -414,7 +414,7 @@ def test_what_a_sink_refuses_is_not_kept_as_learned(rows, tmp_path):
 
     state, out = tmp_path / "state", tmp_path / "out.csv"
     with pytest.raises(ValueError, match="no"):
-        follow(rows, {"out": Refuses(out)}, checkpoint=state, every=3)
+        follow(rows, {"out": Refuses(out, "csv")}, checkpoint=state, every=3)
     assert find_checkpoint(state).extra["totals"]["batches"] == 6
     follow(rows, {"out": open_sink(out)}, checkpoint=state, every=3)
     follow(rows, {"out": open_sink(tmp_path / "whole.csv")})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from scstream.sinks.base import FIELDS as FIELDS
 from scstream.sinks.base import WRITTEN
@@ -93,11 +92,6 @@ def open_sink(
         return ParquetSink(
             path, fields=fields, append=append, parts=parts, overwrite=overwrite, whole=whole
         )
-    from scstream.sinks.lines import CsvSink, JsonSink
+    from scstream.sinks.lines import LineSink
 
-    given: dict[str, Any] = {
-        "fields": fields, "append": append, "overwrite": overwrite, "whole": whole,
-    }  # fmt: skip
-    if kind == "jsonl":
-        return JsonSink(path, **given)
-    return CsvSink(path, separator="\t" if kind == "tsv" else ",", **given)
+    return LineSink(path, kind, fields=fields, append=append, overwrite=overwrite, whole=whole)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,26 +35,23 @@ _LARGEST = 9e15  # whole numbers up to here are exact
 
 
 class LineSink(AddedFile, FieldSink):
-    """Writes a line of text for each row.
+    """Writes a line of text for each row: CSV and TSV with a header, or JSON lines.
 
     Parameters
     ----------
     path : str or Path
         ``-`` is standard output.
-    fields : sequence of {"label", "probability", "score", "anomaly", "group"}
-    append : bool
-        Whether the input's columns come first. Otherwise it is the number of the row.
-    overwrite : bool
-        Whether an existing file may be replaced.
-    whole : bool
-        Whether the file appears as a whole, with `finish`.
+    format : {"csv", "tsv", "jsonl"}
+    fields, append
+        As in `FieldSink`. Unless the input's columns come first, it is the number of the row.
+    overwrite, whole
+        As in `AddedFile`.
     """
-
-    format: str
 
     def __init__(
         self,
         path: str | Path,
+        format: str,
         *,
         fields: Sequence[str] = WRITTEN,
         append: bool = False,
@@ -64,6 +60,8 @@ class LineSink(AddedFile, FieldSink):
     ) -> None:
         AddedFile.__init__(self, path, overwrite=overwrite, whole=whole)
         FieldSink.__init__(self, fields, append=append)
+        self.format = format
+        self.separator = {"csv": ",", "tsv": "\t"}.get(format, "")  # none in JSON
 
     def check(self, place: Place) -> None:
         """Make sure that the file can be begun at a place."""
@@ -80,102 +78,52 @@ class LineSink(AddedFile, FieldSink):
         return {**super().place(), "rows": self._rows, "format": self.format}
 
     def _write(self, batch: Batch, found: list[Any]) -> None:
-        data = self._head(batch) if self.length == 0 else b""
-        self.add(data + self._body(batch, self._numbers(batch), found))
+        taken = names_of(batch.rows) if self.append else ["row"]
+        names = column_names(self.fields, taken)
+        head = self.length == 0 and self.separator
+        data = self._line([*taken, *names]) if head else b""
+        quick = self._quick(batch, found, names)
+        self.add(data + (self._general(batch, found, names) if quick is None else quick))
 
-    def _head(self, batch: Batch) -> bytes:
-        """Return what comes before the first row."""
-        return b""
+    def _quick(self, batch: Batch, found: list[Any], names: list[str]) -> bytes | None:
+        """Return the rows as text by the compiled pass; None where it cannot write them."""
+        decimals = [DECIMALS[name] for name in self.fields]
+        columns = []
+        for values, places in zip(found, decimals, strict=True):
+            units = in_last_decimals(values, places)
+            if units is None:
+                return None
+            columns.append(units)
+        glue = [f', "{name}": '.encode() for name in names] + [b"}\n"]
+        if self.separator:
+            glue = [self.separator.encode()] * len(names) + [b"\n"]
+        if not self.append:
+            first = b"" if self.separator else b'{"row": '
+            return with_numbers([self._numbers(batch), *columns], [0, *decimals], [first, *glue])
+        rows, kind = batch.rows, "csv" if self.separator else "jsonl"
+        if not isinstance(rows, TextRecords) or rows.kind != kind:
+            return None
+        if self.separator not in ("", rows.separator):
+            return None
+        bounds = rows.bounds if self.separator else _open_objects(rows)
+        return None if bounds is None else with_numbers(columns, decimals, glue, rows.data, bounds)
 
-    def _body(self, batch: Batch, numbers: NDArray[np.int64], found: list[Any]) -> bytes:
-        """Return the rows as text: by the compiled pass where that can be."""
-        whole = [
-            in_last_decimals(values, DECIMALS[name])
-            for name, values in zip(self.fields, found, strict=True)
-        ]
-        columns = [column for column in whole if column is not None]
-        if len(columns) == len(whole):
-            if not self.append:
-                return self._plain(numbers, columns)
-            if isinstance(batch.rows, TextRecords):
-                spliced = self._spliced(batch.rows, columns)
-                if spliced is not None:
-                    return spliced
-        rows = dicts_of(batch.rows) if self.append else [{"row": i} for i in numbers.tolist()]
-        names = column_names(self.fields, list(rows[0]) if self.append else ())
+    def _general(self, batch: Batch, found: list[Any], names: list[str]) -> bytes:
+        """Return rows of any values as text."""
+        numbers = [] if self.append else self._numbers(batch).tolist()
+        rows = dicts_of(batch.rows) if self.append else [{"row": i} for i in numbers]
         values = [_rounded(column, name) for name, column in zip(self.fields, found, strict=True)]
         for row, mine in zip(rows, zip(*values, strict=True), strict=True):
             row.update(zip(names, mine, strict=True))
-        return self._general(rows)
-
-    @abstractmethod
-    def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
-        """Return numbers of rows and their fields as text."""
-
-    @abstractmethod
-    def _spliced(self, rows: TextRecords, columns: list[NDArray[np.int64]]) -> bytes | None:
-        """Return the rows with the fields behind their text; None if they are of another kind."""
-
-    @abstractmethod
-    def _general(self, rows: list[dict[str, Any]]) -> bytes:
-        """Return rows of any values as text."""
-
-    def _decimals(self) -> list[int]:
-        return [DECIMALS[name] for name in self.fields]
-
-
-class CsvSink(LineSink):
-    """Writes CSV, or TSV, with a header."""
-
-    def __init__(self, path: str | Path, *, separator: str = ",", **options: Any) -> None:
-        super().__init__(path, **options)
-        self.separator = separator
-        self.format = "tsv" if separator == "\t" else "csv"
-
-    def _head(self, batch: Batch) -> bytes:
-        taken = names_of(batch.rows) if self.append else ["row"]
-        return self._line([*taken, *column_names(self.fields, taken)])
-
-    def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
-        sep = self.separator.encode()
-        glue = [b"", *[sep] * len(columns), b"\n"]
-        return with_numbers([numbers, *columns], [0, *self._decimals()], glue)
-
-    def _spliced(self, rows: TextRecords, columns: list[NDArray[np.int64]]) -> bytes | None:
-        if rows.kind != "csv" or rows.separator != self.separator:
-            return None
-        glue = [*[self.separator.encode()] * len(columns), b"\n"]
-        return with_numbers(columns, self._decimals(), glue, rows.data, rows.bounds)
-
-    def _general(self, rows: list[dict[str, Any]]) -> bytes:
-        return b"".join(self._line(["" if v is None else v for v in r.values()]) for r in rows)
+        if self.separator:
+            return b"".join(self._line(["" if v is None else v for v in r.values()]) for r in rows)
+        lines = (json.dumps(_jsonable(row), default=str, allow_nan=False) for row in rows)
+        return "".join(line + "\n" for line in lines).encode()
 
     def _line(self, values: Sequence[Any]) -> bytes:
         text = io.StringIO()
         csv.writer(text, delimiter=self.separator, lineterminator="\n").writerow(values)
         return text.getvalue().encode()
-
-
-class JsonSink(LineSink):
-    """Writes JSON lines, an object each."""
-
-    format = "jsonl"
-
-    def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
-        glue = [b'{"row": ', *(f', "{name}": '.encode() for name in self.fields), b"}\n"]
-        return with_numbers([numbers, *columns], [0, *self._decimals()], glue)
-
-    def _spliced(self, rows: TextRecords, columns: list[NDArray[np.int64]]) -> bytes | None:
-        bounds = _open_objects(rows)
-        if bounds is None:
-            return None
-        names = column_names(self.fields, rows.names)
-        glue = [*(f', "{name}": '.encode() for name in names), b"}\n"]
-        return with_numbers(columns, self._decimals(), glue, rows.data, bounds)
-
-    def _general(self, rows: list[dict[str, Any]]) -> bytes:
-        lines = (json.dumps(_jsonable(row), default=str, allow_nan=False) for row in rows)
-        return "".join(line + "\n" for line in lines).encode()
 
 
 def in_last_decimals(values: NDArray[Any], decimals: int) -> NDArray[np.int64] | None:
@@ -220,8 +168,6 @@ def with_numbers(
 
 def _open_objects(rows: TextRecords) -> NDArray[np.int64] | None:
     """Return where each object is, its closing brace aside; None if one is no filled object."""
-    if rows.kind != "jsonl":
-        return None
     bounds = rows.bounds.copy()
     for i, (a, b) in enumerate(bounds.tolist()):
         text = rows.data[a:b].rstrip()
