@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from scstream.cli.outputs import add_groups, level_asked
 from scstream.cli.values import add_command
-from scstream.records import Cluster, named
+from scstream.records import Cluster
 from scstream.summary.differences import differences
 from scstream.summary.table import FIXED, group_rows, groups_of, headline, joined, summary_rows
 from scstream.support.printable import padded, printable, printable_name, width_of
@@ -78,13 +77,12 @@ def describe(kept: Kept) -> dict[str, Any]:
         "n_batches": model.n_batches_,
     }
     if model.n_batches_:
-        groups, names = groups_of(model), columns_of_run(kept)
-        clusters = named(model._listed, names)
-        wholes = named(model._wholes(groups), names)
+        groups = groups_of(model)
+        clusters, wholes = model._listed, model._wholes(groups)
         out |= {
             "time": model.time_,
             "family": model.family_.name,
-            "columns": list(names.values()),
+            "columns": [str(name) for name in model._columns()],
             "dates": model.dates_,
             "prior": {str(k): _plain(v) for k, v in model.prior_.items()},
             "n_clusters": len(clusters),
@@ -138,7 +136,7 @@ def in_words(kept: Kept) -> str:
         f"clusters    {headline(model)}; shares are of the latest {model._latest:,.0f} rows",
         *[f"            {COARSER}"] * (len(model._listed) > 1),
         "",
-        _table(kept),
+        _table(model),
     ]
     return "\n".join(lines)
 
@@ -148,20 +146,6 @@ def _when(model: ScStream, time: float) -> str:
     if _counts_batches(model):
         return ""
     return f", time {as_date(time) if model.dates_ else in_number(time, 6)}"
-
-
-def columns_of_run(kept: Kept) -> dict[Any, str]:
-    """Return the names of the columns, else their numbers, by what the model calls them."""
-    model = kept.model
-    from scstream.sources.schema import Schema
-
-    run, keys = _run_of(kept), model._columns()
-    if run is not None and not hasattr(model, "feature_names_in_"):
-        with contextlib.suppress(ValueError):  # a source that names no columns
-            labels = Schema.of_place(run.source).labels
-            if len(labels) == model.n_features_in_:
-                return dict(zip(keys, labels, strict=True))
-    return {key: str(key) for key in keys}
 
 
 def _run_of(kept: Kept) -> RunState | None:
@@ -184,13 +168,12 @@ def _forgetting(model: ScStream) -> str:
     return f"half-life {given}" if isinstance(given, str) else f"half-life {given:g}"
 
 
-def _table(kept: Kept) -> str:
+def _table(model: ScStream) -> str:
     """Return the clusters, the largest first, with their columns and what is different.
 
     Where some are parts of one whole, each group is a line above those of its clusters.
     """
-    model, names = kept.model, columns_of_run(kept)
-    rows = summary_rows(model, names, text=True)
+    rows = summary_rows(model, text=True)
     known = [name for name in rows[0] if name not in FIXED]
     shown = known[:_WIDE]
     fixed = [name for name in _SHOWN if name in rows[0]]
@@ -198,7 +181,7 @@ def _table(kept: Kept) -> str:
     first, grouped = ["id"], joined(groups_of(model))
     lines = [([str(row["id"])], row) for row in rows]
     if grouped:
-        first, lines = ["group", "cluster"], _unfolded(rows, group_rows(model, names, text=True))
+        first, lines = ["group", "cluster"], _unfolded(rows, group_rows(model, text=True))
     cells = [[*first, *(units.get(n, n) for n in fixed), *map(printable_name, shown)]]
     cells[0] += ["what is different"]
     for before, row in lines:

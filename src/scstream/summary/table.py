@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scstream.records import Cluster, named
+from scstream.records import Cluster
 from scstream.summary.differences import (
     column_name,
     differences,
@@ -24,48 +24,37 @@ FIXED = ("id", "group", "share", "rows", "born", "age", "speed", "different")
 _COMMON = 0.05  # a share of rows with the same value that is worth a word
 
 
-def summary_rows(
-    model: ScStream, names: Mapping[Any, str] | None = None, *, text: bool = False
-) -> list[dict[str, Any]]:
+def summary_rows(model: ScStream, *, text: bool = False) -> list[dict[str, Any]]:
     """Return a row for each cluster that labels rows, the largest first.
 
     The keys are `FIXED`, and then the columns by name. A column of numbers has its median, mean,
     rate or probability, one of words its likeliest categories; all in words where ``text`` is
     asked for. Times come with the second batch: ``born``, ``age`` and ``speed``. The group is
-    included if some clusters are parts of one whole, or the model was asked for groups. ``names``
-    are those of columns, by what the model calls them.
+    included if some clusters are parts of one whole, or the model was asked for groups.
     """
     groups = groups_of(model)
     speeds = {event.cluster: event.speed for event in model.events_ if event.kind == "drift"}
-    rows = _rows(model, model._listed, names, speeds, text=text)
+    rows = _rows(model, model._listed, speeds, text=text)
     if not joined(groups) and model.group_level is None:
         return rows
     return [{"id": row["id"], "group": groups[row["id"]], **row} for row in rows]
 
 
-def group_rows(
-    model: ScStream, names: Mapping[Any, str] | None = None, *, text: bool = False
-) -> list[dict[str, Any]]:
+def group_rows(model: ScStream, *, text: bool = False) -> list[dict[str, Any]]:
     """Return the same row for each group, and its ``clusters``: the largest first in both."""
     groups = groups_of(model)
     size = {cluster.id: cluster.weight for cluster in model._listed}
     largest = sorted(groups, key=lambda i: -size[i])
     return [
         {**row, "clusters": [i for i in largest if groups[i] == row["id"]]}
-        for row in _rows(model, model._wholes(groups), names, {}, text=text)
+        for row in _rows(model, model._wholes(groups), {}, text=text)
     ]
 
 
 def _rows(
-    model: ScStream,
-    clusters: list[Cluster],
-    names: Mapping[Any, str] | None,
-    speeds: Mapping[Any, Any],
-    *,
-    text: bool,
+    model: ScStream, clusters: list[Cluster], speeds: Mapping[Any, Any], *, text: bool
 ) -> list[dict[str, Any]]:
     """Return a row for each of some clusters or groups, the largest first."""
-    clusters = clusters if names is None else named(clusters, names)
     rows = [
         {
             "id": cluster.id,
