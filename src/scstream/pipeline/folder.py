@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scstream.checkpoint import CheckpointError, UnsupportedCheckpointError, read
 from scstream.support.atomic import write_atomically
 from scstream.support.messages import warn
+from scstream.support.printable import printable
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -42,13 +43,10 @@ class CheckpointFolder:
     ----------
     path : str or Path
         The folder; it is made if it is not there.
-    warn : callable (str)
-        Called with a message about each checkpoint that cannot be read.
     """
 
-    def __init__(self, path: str | Path, warn: Callable[[str], object]) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.warn = warn
         self._number = 0
         self._lock: int | None = None
         if self.path.exists() and not self.path.is_dir():
@@ -85,7 +83,8 @@ class CheckpointFolder:
             for old, reason in damaged:
                 aside = old.with_suffix(_DAMAGED)
                 old.replace(aside)
-                self.warn(f"{old} cannot be used and is now {aside.name}: {reason}")
+                text = f"warning: {old} cannot be used and is now {aside.name}: {reason}"
+                warn(printable(text))
             return Kept(file, model, extra)
         what = [f"{file.name}: {reason}" for file, reason in damaged]
         what += sorted(file.name for file in self.path.glob(f"*{_DAMAGED}"))

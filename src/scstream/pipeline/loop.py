@@ -23,8 +23,7 @@ from scstream.sinks.journals import RejectJournal
 from scstream.sources import open_source
 from scstream.sources.base import Batch, Place, Source
 from scstream.sources.options import SourceOptions, for_family
-from scstream.support.messages import detail, warn
-from scstream.support.printable import printable
+from scstream.support.messages import detail
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -83,7 +82,6 @@ def run(
     score_by: str = "before",
     progress: Callable[[RunResult], object] | None = None,
     interrupt: Interrupt | None = None,
-    warn: Callable[[str], object] | None = None,
 ) -> RunResult:
     """Learn a stream batch by batch, write the results, and save checkpoints.
 
@@ -115,8 +113,6 @@ def run(
         Called after each batch.
     interrupt : Interrupt, optional
         Through which the run is asked to stop.
-    warn : callable (str), optional
-        Called with a message about each damaged checkpoint; by default these are logged.
 
     Returns
     -------
@@ -153,10 +149,8 @@ def run(
             rows = any(getattr(output, "append", False) for output in written.values())
             options = replace(options, keep_rows=options.keep_rows or rows)
             source = stack.enter_context(open_source(source, options))
-        loop = _Loop(model, source, written, every, settings or {}, score_by)
-        loop.warn = warn or _warn
-        loop.progress = progress
-        loop.interrupt = interrupt or Interrupt()
+        given = progress, interrupt or Interrupt()
+        loop = _Loop(model, source, written, every, settings or {}, score_by, *given)
         return loop.run(checkpoint)
 
 
@@ -170,11 +164,10 @@ class _Loop:
     every: int
     settings: dict[str, Any]
     score_by: str
+    progress: Callable[[RunResult], object] | None
+    interrupt: Interrupt
 
     def __post_init__(self) -> None:
-        self.warn: Callable[[str], object] = _warn
-        self.progress: Callable[[RunResult], object] | None = None
-        self.interrupt = Interrupt()
         self.result = RunResult(self.model)
         self.place: Place = {}
         self.committed: Place | None = None  # the place of the last checkpoint
@@ -189,7 +182,7 @@ class _Loop:
     def run(self, checkpoint: str | Path | None) -> RunResult:
         try:
             if checkpoint is not None:
-                self.folder = CheckpointFolder(checkpoint, self.warn)
+                self.folder = CheckpointFolder(checkpoint)
             self._begin()
             self._follow()
         except Interrupted:  # before the first row
@@ -390,7 +383,3 @@ def needed(family: Family, width: int) -> list[bool]:
         for j in block.columns:
             out[j] = not block.family.missing
     return out
-
-
-def _warn(text: str) -> None:
-    warn(printable(f"warning: {text}"))
