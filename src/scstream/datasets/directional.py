@@ -9,8 +9,7 @@ from scipy.special import gammaln, ive
 
 from scstream.datasets._checks import RandomState, check_count, check_real
 from scstream.datasets.base import Floats, Ints, Mixture, Stream
-from scstream.datasets.course import Course
-from scstream.datasets.drift import Drift, Weights
+from scstream.datasets.course import Course, Drift, Weights
 
 
 @dataclass(frozen=True, eq=False)

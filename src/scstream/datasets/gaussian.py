@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from scstream.datasets._checks import RandomState, check_count, check_real
 from scstream.datasets.base import Floats, Ints, Mixture, Stream
-from scstream.datasets.course import Course
-from scstream.datasets.drift import Drift, Weights
+from scstream.datasets.course import Course, Drift, Weights
 
 _DEVIATIONS = (0.3, 1.0)  # along a cluster's principal axes, in units of its size
 

@@ -11,8 +11,7 @@ from scipy.special import gammaln, xlogy
 
 from scstream.datasets._checks import RandomState, check_choice, check_count, check_real
 from scstream.datasets.base import Floats, Ints, Mixture, Stream
-from scstream.datasets.course import Course
-from scstream.datasets.drift import Drift, Weights
+from scstream.datasets.course import Course, Drift, Weights
 
 _BOX = 20.0  # over which normal means are spread at first
 _DEVIATIONS = (0.5, 1.5)  # of a normal column within a cluster

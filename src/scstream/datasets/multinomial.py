@@ -11,8 +11,7 @@ from scipy.special import gammaln
 
 from scstream.datasets._checks import RandomState, check_count, check_real
 from scstream.datasets.base import Floats, Ints, Mixture, Stream
-from scstream.datasets.course import Course
-from scstream.datasets.drift import Drift, Weights
+from scstream.datasets.course import Course, Drift, Weights
 
 _LEAST_PROBABILITY = 1e-300  # keeps 0 * log(0) out of the density
 
