@@ -23,6 +23,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _FAR = 4e18  # the latest time that is read: there are later ones, in whole periods
 _MOST_TOLD = 10  # reasons of one message for rows that cannot be read
+_NEEDED = (
+    "and the family needs every value (others, such as 'diagonal', take a value as not observed)"
+)
 
 
 class Table(Columns):
@@ -48,8 +51,8 @@ class Chunk:
 
     Attributes
     ----------
-    values : ndarray (n, d), or list of ndarray (n,)
-        Numbers, or columns where some are text.
+    values : list of ndarray (n,)
+        The columns that are learned from: numbers, or objects with None for missing.
     after : int64 (n, 2)
         Where the source stands behind each row: the place in the file, and the lines before it.
     line : int64 (n,)
@@ -64,7 +67,7 @@ class Chunk:
         The file they are in, where there are several.
     """
 
-    values: Floats | list[NDArray[Any]]
+    values: list[NDArray[Any]]
     after: Ints
     line: Ints
     row: Ints
@@ -78,9 +81,8 @@ class Chunk:
 
     def take(self, rows: slice | NDArray[Any]) -> Chunk:
         """Return some of the rows, without those that could not be read."""
-        values = self.values
         return Chunk(
-            [v[rows] for v in values] if isinstance(values, list) else values[rows],
+            [v[rows] for v in self.values],
             self.after[rows],
             self.line[rows],
             self.row[rows],
@@ -132,11 +134,12 @@ class Cutter:
         if self._error is not None:
             return
         time = None if chunk.time is None else np.clip(chunk.time, -_FAR, _FAR)
-        chunk = replace(chunk, values=self._missing.left_out(chunk.values), time=time)
+        values = [self._missing.left_out(column) for column in chunk.values]
+        chunk = replace(chunk, values=values, time=time)
         bad = dict(chunk.bad)
-        if self._complete is not None:
-            for i in _lacking(chunk, self._complete).tolist():
-                bad.setdefault(i, self._lack(chunk, i))
+        for j, needed in enumerate(self._complete or ()):
+            for i in np.flatnonzero(absent(values[j])).tolist() if needed else ():
+                bad.setdefault(i, f"column {self.schema.labels[j]!r} is missing, {_NEEDED}")
         if bad:
             chunk = self._sort_out(chunk, bad)
         if len(chunk):
@@ -146,25 +149,16 @@ class Cutter:
 
     def _warn_of_nothing(self, chunk: Chunk) -> None:
         """Report the first row without a value, as spreadsheets leave them below a table."""
-        empty = [] if self._warned else _empty(chunk).tolist()
-        if empty:
+        empty = np.arange(0 if self._warned else len(chunk))
+        for column in chunk.values:
+            empty = empty[absent(column[empty])] if len(empty) else empty
+        if len(empty):
             self._warned = True
             warn(
                 f"{self._name(chunk)}, {self.unit} {chunk.line[empty[0]]}: the row has no "
                 "value in any column that is learned from. Such rows get the label of the largest "
                 "cluster, and count with it."
             )
-
-    def _lack(self, chunk: Chunk, i: int) -> str:
-        values = chunk.values
-        for j, needed in enumerate(self._complete or ()):
-            value = values[j][i] if isinstance(values, list) else values[i, j]
-            if needed and absent(np.array([value])).any():
-                return (
-                    f"column {self.schema.labels[j]!r} is missing, and the family needs every "
-                    "value (others, such as 'diagonal', take a value as not observed)"
-                )
-        raise AssertionError("a row was refused although it is complete")
 
     def _sort_out(self, chunk: Chunk, bad: dict[int, str]) -> Chunk:
         """Return the rows that can be taken; keep the others, or the first of them as an error."""
@@ -284,10 +278,11 @@ class Cutter:
             self._times.change(),
         )
 
-    def _rows(self, values: Floats | list[NDArray[Any]], n: int) -> Table:
-        """Return rows as a table."""
-        matrix = None if isinstance(values, list) else values
-        columns = values if isinstance(values, list) else list(values.T)
+    def _rows(self, values: list[NDArray[Any]], n: int) -> Table:
+        """Return rows as a table, with all numbers as one array if there is nothing else."""
+        numbers = all(column.dtype.kind == "f" for column in values)
+        matrix = np.column_stack(values) if numbers else None
+        columns = values if matrix is None else list(matrix.T)
         return Table(columns, self.schema.keys, n, matrix, settled=True)
 
     def _take(self, n: int) -> Chunk | None:
@@ -310,46 +305,14 @@ def _listed(lines: list[str], most: int = 5) -> str:
     return ", ".join(lines[:most]) + more
 
 
-def _lacking(chunk: Chunk, complete: Sequence[bool]) -> Ints:
-    """Return the rows that lack a value where one is needed."""
-    values = chunk.values
-    if isinstance(values, list):
-        gaps = np.zeros(len(chunk), dtype=bool)
-        for column, needed in zip(values, complete, strict=True):
-            if needed:
-                gaps |= absent(column)
-        return np.flatnonzero(gaps)
-    if not np.isnan(values).any():
-        return np.empty(0, dtype=np.int64)
-    return np.flatnonzero(np.isnan(values[:, np.asarray(complete)]).any(axis=1))
-
-
-def _empty(chunk: Chunk) -> Ints:
-    """Return the rows that have no value in any column."""
-    values = chunk.values
-    rows = np.arange(len(chunk))
-    for column in sorted(values if isinstance(values, list) else values.T, key=_is_object):
-        rows = rows[absent(column[rows])] if len(rows) else rows
-    return rows
-
-
-def _is_object(column: NDArray[Any]) -> bool:
-    return column.dtype.kind == "O"  # which takes longer to look through
-
-
 def _joined(parts: list[Chunk]) -> Chunk:
     """Return several chunks as one."""
     if len(parts) == 1:
         return parts[0]
-    values: Any
-    if isinstance(parts[0].values, list):
-        values = [np.concatenate(v) for v in zip(*(part.values for part in parts), strict=True)]
-    else:
-        values = np.concatenate([part.values for part in parts])
     times = [part.time for part in parts if part.time is not None]
     return replace(
         parts[0],
-        values=values,
+        values=[np.concatenate(v) for v in zip(*(part.values for part in parts), strict=True)],
         after=np.concatenate([part.after for part in parts]),
         line=np.concatenate([part.line for part in parts]),
         row=np.concatenate([part.row for part in parts]),

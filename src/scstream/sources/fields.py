@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from scstream.core import SKIP
 from scstream.sources.chunks import Floats, Ints
 from scstream.sources.guess.amounts import amount
 from scstream.sources.guess.looks import column_key
-from scstream.sources.guess.values import TRUTH, is_truth
+from scstream.sources.guess.values import TRUTH
 from scstream.sources.rows import shown
 from scstream.sources.schema import Schema
 from scstream.support.advice import Advice, reason
@@ -21,13 +22,13 @@ RETURN = (
     r"convert the file with: tr '\r' '\n' < FILE > new.csv"
 )
 _QUOTED = re.compile(rb'"[^"]*"')
-_NONE = (np.nan, "")  # a field that holds no number
 
 
-class NumberFields:
-    """Reads missing values, truth values, and numbers that are long, grouped or have a unit.
+@dataclass(frozen=True)
+class NumberForm:
+    """How the numbers of a table are written.
 
-    Parameters
+    Attributes
     ----------
     schema : Schema
     decimal : str
@@ -38,84 +39,70 @@ class NumberFields:
         Whether a model has learned what the columns hold, so that no option can change it.
     """
 
-    def __init__(
-        self,
-        schema: Schema,
-        decimal: str,
-        missing: Collection[str],
-        *,
-        learned: bool = False,
-    ) -> None:
-        self._schema = schema
-        self._decimal = decimal
-        self._missing = missing
-        self._learned = learned
-        pairs = zip(schema.used, schema.kinds, strict=True)
-        numeric = [(u, kind == "truth") for u, kind in pairs if kind != "text"]
-        self._truths = [truth for _, truth in numeric] + [False]  # the times come last
-        self._names = [schema.names[u] for u, _ in numeric] + [schema.names[schema.time or 0]]
+    schema: Schema
+    decimal: str
+    missing: Collection[str]
+    learned: bool
 
-    def settle(self, text: bytes, numbers: Floats, odd: Ints, bad: dict[int, str]) -> None:
-        """Fill in the numbers of odd fields; add rows with wrong ones to ``bad``.
 
-        Parameters
-        ----------
-        text : bytes
-        numbers : ndarray (n, d)
-        odd : ndarray (m, 4)
-            Row, column among the numbers, and where the field begins and ends.
-        bad : dict of int to str
-            Rows and what is wrong with them.
-        """
-        for i, j, a, b in odd.tolist():
-            field = text[a:b].decode("utf-8", "replace")
-            if field.strip().lower() in self._missing:
-                numbers[i, j] = np.nan
-            elif self._truths[j] and is_truth(field):
-                numbers[i, j] = TRUTH[field.strip().lower()]
-            else:
-                numbers[i, j], unit = self._number(field)
-                wrong = self._wrong(j, field, numbers[i, j], unit)
-                if wrong:
-                    bad.setdefault(i, wrong)
+def settle(text: bytes, numbers: Floats, odd: Ints, bad: dict[int, str], form: NumberForm) -> None:
+    """Fill in missing values, truth values, and numbers that are long, grouped or have a unit.
 
-    def _number(self, field: str) -> tuple[float, str]:
-        """Return the number in a field and its unit; NaN if there is none."""
-        return amount(field, self._decimal) or _NONE
-
-    def _wrong(self, j: int, field: str, value: float, unit: str) -> str:
-        """Return what is wrong with a field, and what may mend it; nothing if all is well."""
-        name = self._names[j]
-        usual = self._schema.units.get(name, "")
+    Parameters
+    ----------
+    text : bytes
+    numbers : ndarray (n, d)
+        The times, if they are numbers, come last.
+    odd : ndarray (m, 4)
+        Row, column among the numbers, and where the field begins and ends.
+    bad : dict of int to str
+        Rows and what is wrong with them; those that hold no number are added.
+    form : NumberForm
+    """
+    schema = form.schema
+    columns = [
+        (schema.names[j], f"{kind} column")
+        for j, kind in zip(schema.used, schema.kinds, strict=True)
+        if kind != "text"
+    ]
+    columns.append((schema.clock, "clock"))
+    for i, j, a, b in odd.tolist():
+        field = text[a:b].decode("utf-8", "replace")
+        word, (name, kind) = field.strip().lower(), columns[j]
+        numbers[i, j] = np.nan
+        if word in form.missing:
+            continue
+        if kind == "truth column" and word in TRUTH:
+            numbers[i, j] = TRUTH[word]
+            continue
+        found = amount(field, form.decimal)
         said = f"column {name!r} holds {shown(field)}"
-        if np.isinf(value):
-            return f"{said}, which is not finite"
-        if np.isnan(value):
-            why, advice = self._reason(j, field)
-            return reason(said + why, *advice)
-        if unit in ("", usual):
-            return ""
-        before = f"the rows before are in {usual}" if usual else "the rows before have no unit"
-        return f"{said}, in {unit}; {before}"
+        if found is None:
+            bad.setdefault(i, _no_number(said, name, kind, field.strip(), form))
+            continue
+        numbers[i, j], unit = found
+        usual = schema.units.get(name, "")
+        if np.isinf(found[0]):
+            bad.setdefault(i, f"{said}, which is not finite")
+        elif unit not in ("", usual):
+            before = f"in {usual}" if usual else "without a unit"
+            bad.setdefault(i, f"{said}, in {unit}; the rows before are {before}")
 
-    def _reason(self, j: int, field: str) -> tuple[str, list[Advice]]:
-        """Return why a field is no number, and what may mend it."""
-        name, word = self._names[j], field.strip()
-        if j == len(self._truths) - 1:
-            return ", which is not a time", []
-        if self._truths[j]:
-            return ", which is not True or False", []
-        said = ", which is not a number"
-        if word == name:
-            said += " but the column's name, as where files were joined"
-        if len(field) > 40 or not field.isprintable():
-            return said, []
-        advice = [Advice("missing", word, "if it stands for a missing value")]
-        if word.isalpha() and word != name and not self._learned:
-            names = self._schema.names
-            key = column_key(names, names.index(name))
-            advice.append(Advice("text", key, "if these are words"))
-        return said, advice
+
+def _no_number(said: str, name: str, kind: str, word: str, form: NumberForm) -> str:
+    """Return why a field is no number, and what may mend it."""
+    if kind != "number column":
+        return f"{said}, which is not {'a time' if kind == 'clock' else 'True or False'}"
+    if word == name:
+        return f"{said}, which is not a number but the column's name, as where files were joined"
+    said += ", which is not a number"
+    if len(word) > 40 or not word.isprintable():
+        return said
+    advice = [Advice("missing", word, "if it stands for a missing value")]
+    if word.isalpha() and not form.learned:
+        names = form.schema.names
+        advice.append(Advice("text", column_key(names, names.index(name)), "if these are words"))
+    return reason(said, *advice)
 
 
 def bare_return(record: bytes) -> bool:

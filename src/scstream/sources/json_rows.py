@@ -79,8 +79,7 @@ class JsonRows(RowSource):
         if schema.time is not None:
             held = "text" if schema.time_is_text else "number"
             time = self._times(self._column(rows, schema.time, held, bad), line, bad)
-        values: Any = columns if "text" in schema.kinds else np.column_stack(columns)
-        return Chunk(values, after, line, row, records, time, bad)
+        return Chunk(columns, after, line, row, records, time, bad)
 
     def _warn_of_fields(self, rows: list[Any], lines: Ints) -> None:
         """Report the first field that none of the rows had from which the columns are known."""

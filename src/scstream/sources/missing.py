@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Values = NDArray[np.float64] | list[NDArray[Any]]
-
 
 class Missing:
     """Replaces what stands for a missing value by NaN, or by None among words.
@@ -28,15 +26,10 @@ class Missing:
         self._words = [word.strip().lower() for word in words]
         self._numbers = _numbers(word.replace(decimal or ",", ".") for word in words)
 
-    def left_out(self, values: Values) -> Values:
-        """Return numbers (n, d), or columns (n,), with NaN, or None, for missing values."""
+    def left_out(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return a column (n,) with NaN, or None, for missing values."""
         if not self._words:
             return values
-        if isinstance(values, list):
-            return [self._column(column) for column in values]
-        return self._column(values)
-
-    def _column(self, values: NDArray[Any]) -> NDArray[Any]:
         numeric = values.dtype.kind in "fiu"
         if numeric:
             gone = np.isin(values, self._numbers)

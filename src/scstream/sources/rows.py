@@ -183,9 +183,7 @@ def as_word(value: float | None) -> str | None:
     return str(int(value)) if whole else str(value)
 
 
-def assemble(schema: Schema, numbers: Floats, words: list[NDArray[Any]]) -> Any:
-    """Return numbers (n, d), or columns in their order where some are text."""
-    if not words:
-        return numbers
+def assemble(schema: Schema, numbers: Floats, words: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return columns in their order, from their numbers (n, d) and their words."""
     numeric, text = iter(numbers.T), iter(words)
     return [next(text) if kind == "text" else next(numeric) for kind in schema.kinds]

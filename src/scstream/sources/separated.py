@@ -7,7 +7,7 @@ import numpy as np
 from scstream.core import Form, Found, powers_of_ten, scan
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Ints
-from scstream.sources.fields import RETURN, NumberFields, bare_return, scan_roles
+from scstream.sources.fields import RETURN, NumberForm, bare_return, scan_roles, settle
 from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
@@ -190,15 +190,15 @@ class SeparatedSource(TextSource):
         numbers, spans, bounds = found.numbers[:rows], found.spans[:rows], found.bounds[:rows]
         bad = self._count(found.fields[:rows], len(schema.names)) | self._returns(text, bounds)
         learned = self.options.kinds is not None
-        fields_of = NumberFields(schema, self.decimal, self._missing, learned=learned)
-        fields_of.settle(text, numbers, found.odd[:n_odd], bad)
+        form = NumberForm(schema, self.decimal, self._missing, learned)
+        settle(text, numbers, found.odd[:n_odd], bad, form)
         words = text_columns(text, spans, self._words, bad)
         line = bounds[:, 3] + (start.lines + 1)
         time = None
         if schema.time is not None:
             time = self._times(words.pop() if schema.time_is_text else numbers[:, -1], line, bad)
         chunk = Chunk(
-            assemble(schema, numbers[:, : schema.n_numbers], words),
+            assemble(schema, numbers, words),
             bounds[:, (2, 4)] + np.array([start.offset, start.lines]),
             line,
             np.arange(start.rows + 1, start.rows + rows + 1),

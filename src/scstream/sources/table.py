@@ -107,11 +107,10 @@ class TableSource(RowSource):
             bad: dict[int, str] = {}
             used = zip(schema.used, schema.kinds, strict=True)
             taken = [_values(columns[j], self.names[j], kind, bad) for j, kind in used]
-            numbers = all(column.dtype.kind == "f" for column in taken)
             time = None if schema.time is None else self._times(columns[schema.time], row, bad)
             self._at += n
             yield Chunk(
-                np.column_stack(taken) if numbers else taken,
+                taken,
                 np.column_stack([row, row]),
                 row,
                 row,
