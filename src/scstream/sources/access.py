@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import ssl
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -93,13 +92,6 @@ class Access:
                 raise ValueError(f"{name} means nothing to {broker}; leave it out.")
         if self.key is not None and self.certificate is None:
             raise ValueError("A key needs the certificate that it belongs to: give both.")
-
-    def context(self) -> ssl.SSLContext:
-        """Return how Python encrypts by this."""
-        context = ssl.create_default_context(cafile=self.ca)
-        if self.certificate is not None:
-            context.load_cert_chain(self.certificate, self.key)
-        return context
 
 
 def _given(access: Access) -> dict[str, Any]:

@@ -93,13 +93,12 @@ def _no_number(said: str, name: str, kind: str, word: str, form: NumberForm) -> 
     """Return why a field is no number, and what may mend it."""
     if kind != "number column":
         return f"{said}, which is not {'a time' if kind == 'clock' else 'True or False'}"
-    if word == name:
-        return f"{said}, which is not a number but the column's name, as where files were joined"
     said += ", which is not a number"
+    said += " but the column's name, as where files were joined" * (word == name)
     if len(word) > 40 or not word.isprintable():
         return said
     advice = [Advice("missing", word, "if it stands for a missing value")]
-    if word.isalpha() and not form.learned:
+    if word.isalpha() and word != name and not form.learned:
         names = form.schema.names
         advice.append(Advice("text", column_key(names, names.index(name)), "if these are words"))
     return reason(said, *advice)

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from scstream.sources.access import IN_A_FILE, Access
 from scstream.sources.options import SourceOptions
-from scstream.support.advice import Reason, advice_of, advised, reason
+from scstream.support.advice import advised
 from scstream.support.secrets import hidden_url
 
 _HIGHEST_PORT = 65535
@@ -90,32 +90,31 @@ def parse_url(
         raise ValueError(
             f"{hidden_url(url)} must have the form {parts.scheme}://server:port/stream."
         )
-    _check_ports(f"{parts.scheme}://{parts.netloc}/{stream}", parts.netloc)
+    where = f"{parts.scheme}://{parts.netloc}/{stream}"
+    _check_ports(where, parts.netloc)
     readers = {"patience": float, **known, **_ACCESS}
     settings = {}
     for name, text in parse_qsl(parts.query, keep_blank_values=True):
         if name not in readers:
-            instead = _instead(name, broker, sorted(readers))
-            where = f"{parts.scheme}://{parts.netloc}/{stream}"
-            unknown = ValueError(f"{where}: unknown setting {name!r}; {instead}")
-            raise advised(unknown, *advice_of(instead))
+            raise _unknown(where, name, broker, sorted(readers))
         try:
             settings[name] = readers[name](text)
         except ValueError as error:
-            raise ValueError(
-                f"{parts.scheme}://{parts.netloc}/{stream}: setting {name!r}: {error}."
-            ) from None
+            raise ValueError(f"{where}: setting {name!r}: {error}.") from None
     mine = Access(**{name: settings.pop(name) for name in _ACCESS if name in settings})
     access = access.over(mine).over(given).over(Access.from_environment(broker))
     return Address(parts.scheme, parts.netloc, stream, {**settings, "access": access})
 
 
-def _instead(name: str, broker: str, known: list[str]) -> Reason:
-    """Return what to do instead of a setting that does not exist."""
+def _unknown(where: str, name: str, broker: str, known: list[str]) -> ValueError:
+    """Return the error of a setting that does not exist, with what to do instead."""
+    said = f"{where}: unknown setting {name!r}; "
     if name.lower() not in _LOGIN:
-        return reason(f"choose from {known}.")
+        return ValueError(f"{said}choose from {known}.")
     variable = f"SCSTREAM_{broker.upper()}"
-    return reason(f"give it by {variable}_USER and {variable}_PASSWORD.", IN_A_FILE)
+    return advised(
+        ValueError(f"{said}give it by {variable}_USER and {variable}_PASSWORD."), IN_A_FILE
+    )
 
 
 def _check_ports(url: str, servers: str) -> None:

@@ -123,7 +123,7 @@ class SeparatedSource(TextSource):
         """Say what a first row was taken for, if its numbers may be names or data."""
         numbers = [field.strip() for field in first if is_number(field, grouped=False)]
         how = scale(numbers)
-        if self.options.header is not None or not numbers or (not header and how in ("", "steps")):
+        if self.options.header is not None or not numbers or not (header or how):
             return
         shown = ", ".join(numbers[:3]) + ", ..." * (len(numbers) > 3)
         if header:

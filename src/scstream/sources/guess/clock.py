@@ -129,8 +129,7 @@ class Clock:
         if options.time_column == "none":
             return "dates"
         if not self._ordered():
-            newest_first = in_order(self.times[::-1]) >= _SORTED
-            return "dates, newest first" if newest_first else "dates that are not in order"
+            return "dates that are not in order"
         if self._coarse(n, options):
             return f"dates, too few for batches of {options.batch_size:,} rows"
         return "dates; another column is the clock" if taken else "dates"

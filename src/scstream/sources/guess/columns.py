@@ -35,7 +35,6 @@ _MOST_KEYS = 3  # of a table
 _FEW = 10  # rows: fewer say nothing about constants and identifiers
 _RARE = 100  # rows for each value, of columns with few of these: fields of odd objects in JSON
 _NO_CLOCK = (Advice("time_column", "none"),)
-_SIZES = 10  # values for each different one, at least, where numbers in units are names of sizes
 
 
 def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> list[Role]:
@@ -233,9 +232,6 @@ def _left_out(look: Look, j: int, role: Role, keys: set[int]) -> Role | None:
     if distinct == 1:
         return Role(name, "out", f"always {short(values[0])}", back)
     if role.kind == "text":
-        sizes = _several_units(look, j) if distinct > max(_FEW, n // _SIZES) else ""
-        if sizes:
-            return Role(name, "out", sizes, back)
         if not names_rows(distinct, n):
             return _grouped(look, j, role)
         words = _words(values, [kind_of(value, look) for value in values])
@@ -248,14 +244,6 @@ def _left_out(look: Look, j: int, role: Role, keys: set[int]) -> Role | None:
     if role.kind != "number" or is_clock_name(name):
         return None
     return _numbered(look, j, distinct, j in keys)
-
-
-def _several_units(look: Look, j: int) -> str:
-    """Return that a column holds numbers in different units, nothing if it does not."""
-    units = [] if look.typed else units_in(look, j)
-    if len(units) < 2 or len(numbers_in(look, j)) < MOSTLY * len(look.values[j]):
-        return ""
-    return f"numbers in different units ({', '.join(units[:3])}{', ...' * (len(units) > 3)})"
 
 
 def _grouped(look: Look, j: int, role: Role) -> Role | None:

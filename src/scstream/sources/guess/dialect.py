@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scstream.sources.guess.amounts import bare, is_number
 from scstream.sources.guess.beneath import is_group_line, lines_beneath
-from scstream.sources.guess.head import lines_above, names_columns
+from scstream.sources.guess.head import lines_above
 from scstream.sources.guess.header import has_header, is_plain, kind_in
 from scstream.sources.guess.problems import TEXTS
 from scstream.sources.records import split
@@ -25,8 +25,6 @@ _USUAL = 0.9  # share of the rows that have the same number of fields, at least
 _QUOTED = re.compile(r'(?:(?<=^)|(?<=[\t;|,^~ ]))"(?:[^"]|"")*"')
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?", re.ASCII)
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
-_WHOLE = re.compile(r'"(?:[^"]|"")*"')
-_FIRST_LINES = 5  # where names may be that are quoted numbers
 _MOST_BENEATH = 3  # rows below the names that may not be data
 _CLOCK = re.compile(r"\d{1,4}([-:/.]\d{1,4}){1,2}(\.\d+)?", re.ASCII)  # a date, or a time of day
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+", re.ASCII)
@@ -78,11 +76,10 @@ def guess_dialect(
     Dialect(separator=';', decimal=',', header=True, above=0, beneath=0)
     """
     lines = records(text)[:_LINES]
-    _refuse_quoted(lines)
     if separator is None and _is_column_of_commas(lines):
         separator = ";"
     separator = separator or _separator(lines)
-    rows = _with_quotes([split(line, separator) for line in lines], lines, separator)
+    rows = [split(line, separator) for line in lines]
     point = decimal or _decimal(rows, separator)
     if header is False:
         return Dialect(separator, point, False)
@@ -91,35 +88,15 @@ def guess_dialect(
     return Dialect(separator, point, header, _lines_of(text, blank + above), beneath)
 
 
-def _with_quotes(
-    rows: Sequence[list[str]], lines: Sequence[str], separator: str
-) -> list[list[str]]:
-    """Return rows where numbers of the first ones have quotes, if others below them have none.
-
-    Quoted numbers above plain ones are names.
-    """
-    raw = [line.split(separator) for line in lines]
-    whole = [fields for fields, row in zip(raw, rows, strict=True) if len(fields) == len(row)]
-    n = Counter(j for fields in whole for j, field in enumerate(fields) if field[:1] == '"')
-    plain = {j for j in n if n[j] <= (1 - _USUAL) * len(whole)}
-    return [
-        [
-            raw[i][j] if i < _FIRST_LINES and len(raw[i]) == len(row) and j in plain else field
-            for j, field in enumerate(row)
-        ]
-        for i, row in enumerate(rows)
-    ]
-
-
 def _head(
     rows: Sequence[Sequence[str]], point: str, header: bool | None, missing: Collection[str]
 ) -> tuple[int, bool, int]:
     """Return the rows above the names, whether there are names, and the rows beneath them."""
     above = lines_above(rows)
-    if above:
-        below = has_header(rows[above:], point, missing)
-        above, named = _title_or_names(rows, above, below)
-        header = named if header is None else header
+    if above and not has_header(rows[above:], point, missing):
+        above = (
+            above - 1 if header else 0
+        )  # above a table without names there is no title: such rows are bad rows
     rows = rows[above:]
     plain = _plain_columns(rows[1 + _MOST_BENEATH :] or rows[1:], point, missing)
     if len(rows) > 2 and is_group_line(rows[0], rows[1], plain) and _names(rows[1], point, missing):
@@ -146,33 +123,6 @@ def _names(row: Sequence[str], point: str, missing: Collection[str]) -> bool:
     """Whether no field of a row is a number, a date, a truth value or a missing one."""
     fields = [field.strip() for field in row if field.strip()]
     return not any(kind_in(field, point) or field.lower() in missing for field in fields)
-
-
-def _refuse_quoted(lines: Sequence[str]) -> None:
-    """Raise `ValueError` if each line is one quoted field that holds all others."""
-    inner = [line[1:-1] for line in lines if _WHOLE.fullmatch(line)]
-    if len(lines) < 2 or len(inner) < len(lines):
-        return
-    if any(0 < inner[0].count(sign) == inner[-1].count(sign) for sign in "\t;,|"):
-        raise ValueError(
-            "Each line is quoted as a whole. Remove these quotes, for example with: "
-            """sed 's/^"//; s/"\\r*$//; s/""/"/g' FILE > new.csv"""
-        )
-
-
-def _title_or_names(
-    rows: Sequence[Sequence[str]], above: int, header: bool
-) -> tuple[int, bool | None]:
-    """Return how many rows are above the table, and whether the next one names its columns.
-
-    The last row above may name the columns, with a field too few or too many. Above a table without
-    names there cannot be a title: such rows are bad rows.
-    """
-    below = rows[above:]
-    trailing = all(not row[-1].strip() for row in below)
-    if names_columns(rows[above - 1], len(below[0])) and (trailing or not header):
-        return above - 1, True
-    return (above, True) if header else (0, None)
 
 
 def _lines_of(text: str, n: int) -> int:

@@ -19,14 +19,7 @@ LOOK = 1 << 18  # bytes that are looked at
 _ZEROS = 0.05  # share of zero bytes in text with letters of two bytes, at least
 _WRONG = 0.1  # wrong bytes in UTF-8 for each character beyond ASCII, at most
 _FOREIGN = 0.6  # share of letters with accents in words that have some, at most
-_MISPLACED = 0.02  # characters out of place for each such letter, at most
 _WORD = re.compile(r"[^\W\d_]+")
-_SIGNS = "€£¥¢¤§°²³¹µ½¼¾«»‹›–—‘“”‚„…•©®™±×÷¿¡‰†‡ºª¬´`¨¯¸¦"  # noqa: RUF001  # meant
-_SMALL, _LARGE = "ß-öø-ÿœšž", "À-ÖØ-ÞŠŒŽŸ"  # the same
-_ODD = re.compile(  # a sign inside a word, or a capital behind a small letter
-    rf"(?<=[^\W\d_])[{_SIGNS}](?=[^\W\d_])|(?<=[a-z])[{_LARGE}](?![a-z{_SMALL}])"
-    rf"|(?<=[{_SMALL}])[A-Z{_LARGE}](?![a-z{_SMALL}])"
-)
 _MARKS = (  # of an encoding; the longer ones first
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -94,10 +87,9 @@ def encoding_of(head: bytes) -> str:
 
 
 def _reads_western(head: bytes) -> bool:
-    """Whether a text in cp1252 reads as words of Latin letters, some of them with accents.
+    """Whether a text in cp1252 reads as words of Latin letters, few of them with accents.
 
-    Nearly any bytes can be decoded. In words few letters have accents, no sign stands inside, and
-    no capital follows a small letter, unless another word begins there as in camelCase.
+    Nearly any bytes can be decoded.
     """
     text = decoded(head, "cp1252")
     if text is None:
@@ -105,9 +97,7 @@ def _reads_western(head: bytes) -> bool:
     fields = dict.fromkeys(re.split(r"[\x00-\x1f\",;]+", text))  # each value once
     text = "\n".join(field for field in fields if not field.isascii())
     words = "".join(word for word in _WORD.findall(text) if not word.isascii())
-    letters = sum(letter > "\x7f" for letter in words)
-    few = letters <= max(3.0, _FOREIGN * len(words))
-    return few and len(_ODD.findall(text)) <= _MISPLACED * letters
+    return sum(letter > "\x7f" for letter in words) <= max(3.0, _FOREIGN * len(words))
 
 
 def words_beyond(head: bytes) -> str:
@@ -172,16 +162,15 @@ def open_packed(path: str, compression: str | None, raw: BinaryIO | None = None)
 def _open_zip(path: Any) -> Any:
     archive = zipfile.ZipFile(path)
     members = [info for info in archive.infolist() if not info.is_dir()]
-    if any(info.filename == "xl/workbook.xml" for info in members):
-        archive.close()
-        raise ValueError(f"{path} is an Excel workbook. Save the sheet as CSV and run that file.")
     if members and all(info.filename.endswith(".npy") for info in members):
         archive.close()
         raise ValueError(f"{path} holds NumPy arrays. Save one of them as .npy with numpy.save.")
-    if len(members) != 1:
-        archive.close()
-        raise ValueError(f"{path} holds {len(members)} files. Unpack it and name one of them.")
-    return archive.open(members[0])
+    if len(members) == 1:
+        return archive.open(members[0])
+    archive.close()
+    if any(info.filename == "xl/workbook.xml" for info in members):
+        raise ValueError(f"{path} is an Excel workbook. Save the sheet as CSV and run that file.")
+    raise ValueError(f"{path} holds {len(members)} files. Unpack it and name one of them.")
 
 
 def _open_zstd(path: Any) -> Any:
@@ -205,12 +194,8 @@ def damaged(path: str) -> Iterator[None]:
     """Turn what a damaged file provokes into an error that says so."""
     try:
         yield
-    except (EOFError, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
-        raise ValueError(
-            f"{path} cannot be unpacked: {error}. It is damaged or incomplete."
-        ) from error
-    except OSError as error:
-        if error.errno is not None:
+    except (EOFError, lzma.LZMAError, zipfile.BadZipFile, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ValueError(
             f"{path} cannot be unpacked: {error}. It is damaged or incomplete."
@@ -218,30 +203,17 @@ def damaged(path: str) -> Iterator[None]:
 
 
 def refuse_packed(head: bytes, name: str, encoding: str | None = None) -> None:
-    """Raise `ValueError` for standard input or a pipe that should have been unpacked before.
-
-    Parameters
-    ----------
-    head : bytes
-    name : str
-        What the input is called in messages.
-    encoding : str, optional
-        That the user says it is in.
-    """
+    """Raise `ValueError` for standard input or a pipe that should have been unpacked before."""
     compression = compression_of(head)
     if compression is not None:
         raise ValueError(f"{name} is compressed ({compression}). Unpack it before piping it in.")
     if encoding is not None:
         return
-    found = unicode_of(head[:LOOK])
-    if found is None:
-        likely = "cp1252" if _reads_western(head[:LOOK]) else "NAME"
+    if unicode_of(head[:LOOK]) != "utf-8":
         raise advised(
             ValueError(
                 f"{name} is not in UTF-8. Convert it before piping it in, for example with: iconv "
-                f"-f {likely} -t utf-8."
+                "-f cp1252 -t utf-8."
             ),
             Advice("encoding", "utf-8", "if only a few bytes are wrong"),
         )
-    if found.startswith(("utf-16", "utf-32")):
-        raise ValueError(f"{name} is in {found}. Convert it to UTF-8 before piping it in.")

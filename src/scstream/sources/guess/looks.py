@@ -15,13 +15,6 @@ from scstream.sources.guess.amounts import amount
 from scstream.sources.guess.values import MOSTLY, is_truth
 from scstream.support.advice import Advice
 
-_FORMS = {
-    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.\w+"),
-    "web addresses": re.compile(r"(https?|ftp)://\S+"),
-    "times of day or durations": re.compile(r"\d{1,3}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp][Mm])?"),
-    "identifiers": re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}|\S*\d\S*"),
-}
-
 FREE_TEXT = "free text"
 
 
@@ -135,11 +128,8 @@ def range_of(numbers: Any) -> str:
 
 
 def form_of(values: Sequence[Any]) -> str:
-    """Return what words that differ from row to row are, as far as their form says."""
+    """Return what words that differ from row to row are."""
     texts = [str(value) for value in values[:100]]
-    for what, form in _FORMS.items():
-        if sum(form.fullmatch(text) is not None for text in texts) >= MOSTLY * len(texts):
-            return what
     words = sum(len(text.split()) for text in texts) / len(texts)
     return FREE_TEXT if words > 3 else "names or identifiers"
 
