@@ -54,6 +54,8 @@ class Case:
         The number of a batch before which nothing came for long.
     units_from : int or None
         The number of the first batch in units a thousand times as small.
+    away_from : int or None
+        The number of the first batch that is 1e13 deviations from 0.
     slow_from : int or None
         The number of the first batch whose rows resemble the row before.
     wide_at : int or None
@@ -80,6 +82,7 @@ class Case:
     passes: int = 0
     pause: int | None = None
     units_from: int | None = None
+    away_from: int | None = None
     slow_from: int | None = None
     wide_at: int | None = None
     tails_from: int | None = None
@@ -100,6 +103,8 @@ class Case:
                 X[: self.noise] = rng.uniform(-25.0, 25.0, (self.noise, X.shape[1]))
             if self.units_from is not None and b >= self.units_from:
                 X = 1000.0 * X
+            if self.away_from is not None and b >= self.away_from:
+                X = X + 1e13
             if self.slow_from is not None and b >= self.slow_from:
                 X = slow_rows(own, self.n, self.seed)
             if b == self.wide_at:
@@ -241,6 +246,10 @@ def _cases() -> dict[str, Case]:
         "gaussian-5", {"alpha": 0.3, "half_life": 2.0, "max_sweeps": 5}, n=90, seed=1, dormant=9,
         batches=4, units_from=2,
     )  # fmt: skip
+    for name, first in [("far from 0", 0), ("gone far", 2)]:
+        out[name] = Case(
+            "gaussian-2", {"alpha": 0.3, "half_life": 2.0}, seed=1, batches=4, away_from=first,
+        )  # fmt: skip
     for name, n, first in [
         ("begun slow", 240, 0),
         ("small and slow", 90, 0),

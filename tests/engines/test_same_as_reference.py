@@ -15,6 +15,8 @@ NAMES = [
     "multinomial, kernel",
     "multinomial, outliers",
     "product, half-life",
+    "far from 0",
+    "gone far",
 ]
 
 

@@ -134,3 +134,48 @@ def test_a_checkpoint_keeps_the_offset(name, tmp_path):
     np.testing.assert_array_equal(again.score_samples(X), model.score_samples(X))
     again.partial_fit(X)
     assert again.n_clusters_ == 3
+
+
+PLACES = {
+    "by leaps": 2e5 * np.arange(10),
+    "ever faster": 8.0 ** np.arange(12),
+    "to 1e6 and on": np.repeat([0.0, 1e6, 1e10], [6, 3, 3]),
+    "to 1e14": np.repeat([0.0, 1e14], [6, 3]),
+}
+
+
+@pytest.mark.parametrize("family", ["gaussian", "diagonal"])
+@pytest.mark.parametrize("way", PLACES)
+def test_a_stream_that_goes_far_is_followed(way, family):
+    model, agreement = ScStream(family, random_state=0), []
+    for b, place in enumerate(PLACES[way]):
+        X, y = real(b, place)
+        agreement.append(adjusted_rand_score(y, model.partial_fit(X).labels_))
+    assert np.mean(agreement) > 0.98
+    assert agreement[-1] > 0.99
+    X, y = real(999, place)
+    assert adjusted_rand_score(model.predict(X), y) > 0.99
+    here = [c for c in model.clusters_ if abs(c.columns[0]["mean"] - place) < 1e3]
+    assert len(here) == 3
+    for cluster in here:
+        assert 0.5 < cluster.columns[0]["variance"] < 2.0
+
+
+@pytest.mark.parametrize("kind", ["auto", "product"])
+def test_one_column_that_goes_far_does_not_hide_clusters(kind):
+    family, batch = STREAMS[kind]
+    model = ScStream(family, random_state=0)
+    for b in range(12):
+        X, y = batch(b, 1e12 * (b > 8))
+        model.partial_fit(X)
+    assert adjusted_rand_score(model.labels_, y) > 0.99
+
+
+def test_some_faulty_readings_are_no_reason_to_begin_anew():
+    model = ScStream(random_state=0)
+    for b in range(12):
+        X, y = real(b, 0.0)
+        X[:3, 0] = 1e9 if b else 0.0
+        model.partial_fit(X)
+    assert adjusted_rand_score(model.labels_[3:], y[3:]) > 0.99
+    assert model.clusters_[0].age == 11

@@ -1,4 +1,4 @@
-"""Batches with which a model begins anew: after a pause where nobody is, or in other units."""
+"""Batches with which a model begins anew: after a pause elsewhere, far away, or in other units."""
 
 import copy
 from math import lgamma, log
@@ -12,6 +12,7 @@ from reference.sweeps import predictive_scores, with_outliers
 
 SHARE = 0.5  # of a batch's rows that no cluster expects
 ROWS = 100  # by which that is judged where clusters were born
+BEYOND = 2.0**20  # scales from the frame's centre where sums of squares hold no variance
 UNITS = 0.3  # nats a row by which a batch must be more probable as the first of another stream,
 CLUSTERS = 0.1  # and its clusters then better than those that it has become
 
@@ -29,6 +30,14 @@ def is_elsewhere(model, X, time):
     past = copy.deepcopy(model.clusters)
     past.advance(time, model.forgetting)
     return share_of_nobody(model, X, past) > SHARE
+
+
+def is_beyond(model, X):
+    """Whether rows are so far from where a family computes that floats do not hold their shape."""
+    if not model.family.real or len(X) < model.unprepared.enough_rows(X.shape[1]):
+        return False
+    shift, scale = model.family.column_frame
+    return (np.abs(X - shift) > BEYOND * scale).any(axis=1).all()
 
 
 def share_of_nobody(model, X, past):

@@ -289,6 +289,10 @@ class ByContract:
     def __post_init__(self):
         object.__setattr__(self, "real", self.family.real)
 
+    @property
+    def column_frame(self):
+        return self.family.frame
+
     def enough_rows(self, d):
         return self.family.enough_rows(d)
 

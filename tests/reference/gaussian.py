@@ -152,6 +152,10 @@ class Gaussian:
             new = trial
         return new
 
+    @property
+    def column_frame(self):
+        return self.shift, self.scale
+
     def reframed(self, s, before):
         """Return statistics of another frame in this one."""
         d, n = len(self.m), s[0]

@@ -17,7 +17,7 @@ from reference.batches import (
 )
 from reference.clusters import ONE, Clusters, Forgetting
 from reference.dormant import Dormant
-from reference.elsewhere import ROWS, begins_anew, is_elsewhere, is_suspected
+from reference.elsewhere import ROWS, begins_anew, is_beyond, is_elsewhere, is_suspected
 from reference.heavier import SHOWN, with_tails
 from reference.moves import drop_forgotten, keep, log_posterior
 from reference.repeats import Repeats
@@ -164,7 +164,8 @@ class Model:
         born = clusters.next_id > past.next_id or self.events.returns
         some = some_rows(len(X), ROWS)
         suspected = (joined or born) and is_suspected(self, batch, past, clusters, some)
-        if suspected and begins_anew(self, batch, clusters):
+        beyond = (joined or born or past.k == 1) and is_beyond(self, X)
+        if beyond or (suspected and begins_anew(self, batch, clusters)):
             self.clusters, self.first_rows, self.events = known, [], Events()
             self.learn_first(X, weight, time, None)
             return

@@ -23,7 +23,7 @@ from scstream.sampler.heavier import with_tails
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labelled, outcome_of
-from scstream.sampler.other_units import begins_anew, is_suspected, share_of_nobody
+from scstream.sampler.other_units import begins_anew, is_beyond, is_suspected, share_of_nobody
 from scstream.sampler.recent import latest_after, recent_after
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
@@ -162,7 +162,7 @@ def _learn_later(
 ) -> tuple[Learner, Outcome] | None:
     """Return the model after a batch that finds its prior set and something remembered.
 
-    None if the model had better begin anew with the batch, which came in other units.
+    None if the model had better begin anew with the batch, which came in other units or far away.
     """
     before, rules = learner, recipe.rules
     if learner.family.narrows:
@@ -177,6 +177,8 @@ def _learn_later(
     born = state.next_id > past.next_id or events.returns
     whole = state.now.rows[:, 0] + state.now.rows[:, 1]
     joined = len(past.ids) > 1 and batch.X.shape[0] in whole  # all are in one cluster
+    if (born or joined or len(past.ids) == 1) and is_beyond(learner.family, batch, recipe):
+        return None
     if (born or joined) and is_suspected(learner, past, state, batch, recipe):
         if begins_anew(learner, steps, state, batch, recipe, engine):
             return None

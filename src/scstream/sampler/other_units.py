@@ -3,7 +3,8 @@
 Where numbers are a thousand times smaller from one batch to the next, all clusters of the batch lie
 within what is expected of a single one, and become one. The prior follows, half of the way in each
 batch. But when it has arrived the one cluster is what is expected: no division in two is better. So
-it is asked whether the batch is much more probable if the model begins anew with it.
+it is asked whether the batch is much more probable if the model begins anew with it. It always does
+where rows have gone too far for the floats in which it computes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,31 @@ from scstream.sampler.recipe import Batch, Recipe
 from scstream.sampler.rows import some_rows
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import next_point
+
+_BEYOND = 2.0**20  # scales from where a family computes; squares then hide a cluster's variance
+_FEW = 8  # rows that show whether a batch is so far away: all of them are
+
+
+def is_beyond(family: Family, batch: Batch, recipe: Recipe) -> bool:
+    """Whether a batch is so far from where a family computes that floats do not hold its shape.
+
+    Sums of squares hold the variance of a cluster as a difference of numbers that are then alike in
+    all their digits.
+    """
+    n, d = batch.X.shape
+    blocks = family.independent_blocks(d)
+    if n < recipe.family.enough_rows(d) or not any(block.real for block, _ in blocks):
+        return False
+    rows, start = some_rows(batch.X, _FEW), 0
+    far = np.zeros(rows.shape[0], dtype=bool)
+    for block, places in blocks:
+        stop = start + block.width(len(places))
+        if block.real:
+            shift, scale = block.frame
+            own = block.narrowed(rows[:, start:stop])
+            far |= (np.abs(own - shift) > _BEYOND * scale).any(axis=1)
+        start = stop
+    return bool(far.all())
 
 
 def share_of_nobody(
