@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from scstream import ScStream
@@ -147,6 +148,36 @@ def test_a_loaded_model_goes_on_with_its_groups(tmp_path):
         X = squares(b)[0]
         assert again.partial_fit(X).groups_ == model.partial_fit(X).groups_
     assert again.tree_.heights.tobytes() == model.tree_.heights.tobytes()
+
+
+@pytest.mark.parametrize("level", [0.3, 3])
+@pytest.mark.parametrize("family", ["gaussian", "auto"])
+def test_batches_of_any_size_are_saved_between(tmp_path, family, level):
+    model, again = ScStream(family, random_state=1, group_level=level), None
+    for b, n in enumerate((5000, 300, 70, 400)):
+        X, y = squares(b, n)
+        table = {"x": X[:, 0], "y": X[:, 1], "land": np.where(y == 3, "DE", "FR")}
+        rows = X if family == "gaussian" else pd.DataFrame(table)
+        groups = model.partial_fit(rows).groups_
+        if again is not None:
+            assert again.partial_fit(rows).groups_ == groups
+        model.save(tmp_path / "model")
+        again = ScStream.load(tmp_path / "model")
+        assert again.groups_ == groups
+
+
+def test_so_many_groups_as_are_asked_for():
+    model = learned(squares)
+    X = squares(8)[0]
+    for n in (1, 2, 5, 1000):
+        assert len(model.groups(n=n)) == min(n, model.n_clusters_)
+        assert {g.id for g in model.groups(n=n)} >= set(model.predict_group(X, n=n).tolist())
+        assert model.predict_group_proba(X, n=n).shape == (len(X), len(model.groups(n=n)))
+    two, four = ({i: g.id for g in model.groups(n=n) for i in g.members} for n in (2, 4))
+    assert len({(two[i], four[i]) for i in two}) == 4  # one is within the other
+    for wrong in ({"n": 0}, {"n": 2.5}, {"n": 2, "level": 0.3}, {"level": 1.5}):
+        with pytest.raises(ValueError, match=r"group|not both"):
+            model.groups(**wrong)
 
 
 def test_no_row_is_saved_unless_it_waits_to_be_looked_at(tmp_path):

@@ -85,6 +85,7 @@ def entries(grouping: Grouping, *, with_rows: bool) -> dict[str, Any]:
 
 def grouping(saved: Any, sizes: dict[str, int], learner: Learner, rules: Rules) -> Grouping:
     """Return the groups of a model."""
+    sizes = {letter: size for letter, size in sizes.items() if letter.isupper()}  # of the model
     seams = _seams(saved["seams"], sizes, "seams")
     lines = seams.lines
     sound = len(lines.pairs) == 0 or lines.direction.shape[1] == sizes["W"]
