@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from scstream.service.settings import Settings
 
 ARROW = "application/vnd.apache.arrow.stream"
 JSON = "application/json"
-_ROWS = 4096  # that are answered at once: others' requests come in between
+_ROWS = 4096  # that are answered at once: others' requests are answered in between
 _VALUES = 4096  # that become text at once
 
 
@@ -83,13 +83,16 @@ def check_fields(fields: list[str]) -> None:
             raise Refused(422, f"The field {name!r} is asked for twice.")
 
 
-def answer(model: ScStream, rows: Columns, fields: list[str]) -> Iterator[dict[str, list[Any]]]:
+def answer(model: ScStream, rows: Columns, fields: list[str]) -> dict[str, list[Any]]:
     """Return what the model says of some rows after the other: a list for each field."""
+    found: dict[str, list[Any]] = {name: [] for name in fields}
     for a in range(0, rows.n, _ROWS):
         values = [column[a : a + _ROWS] for column in rows.values]
         matrix = None if rows.matrix is None else rows.matrix[a : a + _ROWS]
         X = for_model(replace(rows, values=values, n=len(values[0]), matrix=matrix), model)
-        yield {name: np.asarray(ANSWERS[name](model, X)).tolist() for name in fields}
+        for name, said in found.items():
+            said += np.asarray(ANSWERS[name](model, X)).tolist()
+    return found
 
 
 def to_json(found: dict[str, Any]) -> str:

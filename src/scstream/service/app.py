@@ -124,27 +124,16 @@ class _Service:
         answers.check_fields(fields)
         body = await request.body()
         async with self._decoding:
-            job = self._predict(request, body, fields)
-            response: Response | None = None
-            while response is None:  # others' requests come in between
-                response = await self._work(next, job)
+            response: Response = await self._work(self._predict, request, body, fields)
         return response
 
-    def _predict(
-        self, request: Request, body: bytes, fields: list[str]
-    ) -> Iterator[Response | None]:
-        """Work on a prediction for a while, and again, until there is a response."""
+    def _predict(self, request: Request, body: bytes, fields: list[str]) -> Response:
         model = self._served.model
         rows, _ = self._rows(request, body)
-        found: dict[str, list[Any]] = {name: [] for name in fields}
-        for part in answers.answer(model, rows, fields):
-            if found[fields[0]]:
-                yield None
-            for name, values in part.items():
-                found[name] += values
+        found = answers.answer(model, rows, fields)
         if answers.ARROW in request.headers.get("accept", ""):
-            yield Response(answers.to_arrow(found), media_type=answers.ARROW)
-        yield Response(answers.to_json(found), media_type=answers.JSON)
+            return Response(answers.to_arrow(found), media_type=answers.ARROW)
+        return Response(answers.to_json(found), media_type=answers.JSON)
 
     async def learn(self, request: Request) -> Response:
         """Learn a batch, and answer with its labels."""
