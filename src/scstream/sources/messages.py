@@ -178,12 +178,13 @@ class MessageSource(JsonRows):
             first = first if waiting else heard
             waiting += new
             enough = self._found or len(waiting) >= min(size, LOOK_ROWS) or self._waited(first)
-            if enough and self._has_row(waiting):
-                yield self._parsed(waiting)
-                waiting = []
+            chunk = self._parsed(waiting) if enough and self._has_row(waiting) else None
+            waiting = waiting if chunk is None else []
             if not waiting and not self._ahead:
                 self._at = self._position(self._at)
-            yield None
+            given = clock.monotonic()
+            yield chunk
+            heard += clock.monotonic() - given  # while a batch is learned there is no silence
         if self._has_row(waiting):
             yield self._parsed(waiting)
 

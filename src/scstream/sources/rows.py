@@ -89,7 +89,9 @@ class RowSource(Source):
                 cutter = cutter or self._new_cutter()
                 last = last if cutter.size else monotonic()  # when the first that waits came
                 cutter.add(chunk)
-                yield from self._given(cutter.ready())
+                for batch in self._given(cutter.ready()):
+                    yield batch
+                    last = monotonic()
             if cutter is not None and cutter.size and self._waited(last):
                 yield from self._given(cutter.remaining())
         if cutter is not None:
