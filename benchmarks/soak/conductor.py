@@ -120,7 +120,7 @@ class Soak:
     def _kinds(self, calm: bool) -> list[str]:
         """Return what may happen next, in any order."""
         kinds = ["broker killed"]
-        if find_spec("scstream.sources.rotation") is not None:
+        if find_spec("scstream.sources.files") is not None:
             kinds.append("file rotated")
         if not calm:
             kinds += ["file run killed", "broker run killed", "disk full"]

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scstream.sources import SourceOptions, open_source, rotation
-from scstream.sources.files import FileReader
-from scstream.sources.rotation import open_next, open_renamed
+from scstream.sources import SourceOptions, open_source
+from scstream.sources import files as rotation
+from scstream.sources.files import FileReader, open_next, open_renamed
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
 from scstream.support.paths import identity
 

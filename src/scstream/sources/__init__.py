@@ -163,7 +163,7 @@ def _open_files(files: Listing, options: SourceOptions) -> Source:
             raise ValueError("A NumPy array is read alone, from this machine.")
         return open_npy(first, options)
     if kind in ("parquet", "arrow"):
-        from scstream.sources.arrow import open_arrow
+        from scstream.sources.frames import open_arrow
 
         return open_arrow(files, kind, options)
     from scstream.sources.text import open_text

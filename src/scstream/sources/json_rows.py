@@ -12,9 +12,8 @@ from scstream.sources.chunks import Chunk, Floats, Ints
 from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import ALSO_MISSING, MISSING, MOSTLY
-from scstream.sources.nested import flat, flat_names
 from scstream.sources.options import SourceOptions
-from scstream.sources.records import TextRecords
+from scstream.sources.records import TextRecords, flat, flat_names
 from scstream.sources.rows import RowSource, as_word
 from scstream.support.advice import Advice, advised
 from scstream.support.messages import warn

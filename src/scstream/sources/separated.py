@@ -7,7 +7,14 @@ import numpy as np
 from scstream.core import Form, Found, powers_of_ten, scan
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Ints
-from scstream.sources.fields import RETURN, NumberForm, bare_return, scan_roles, settle
+from scstream.sources.fields import (
+    RETURN,
+    NumberForm,
+    bare_return,
+    scan_roles,
+    settle,
+    text_columns,
+)
 from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
@@ -27,7 +34,6 @@ from scstream.sources.places import unsound, whole
 from scstream.sources.records import TextRecords, split
 from scstream.sources.rows import assemble
 from scstream.sources.text import Start, TextSource
-from scstream.sources.words import text_columns
 from scstream.support.advice import Advice, advised
 from scstream.support.messages import note
 

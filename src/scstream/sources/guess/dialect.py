@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.sources.guess.amounts import bare, is_number
-from scstream.sources.guess.beneath import is_group_line, lines_beneath
-from scstream.sources.guess.head import lines_above
+from scstream.sources.guess.columns import TEXTS
+from scstream.sources.guess.head import is_group_line, lines_above, lines_beneath
 from scstream.sources.guess.header import has_header, is_plain, kind_in
-from scstream.sources.guess.problems import TEXTS
 from scstream.sources.records import split
 
 SEPARATORS = "\t;|,^~\x01\x1f"  # in this order: a comma may be a decimal point, or part of a text
