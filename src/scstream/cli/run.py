@@ -24,11 +24,8 @@ from scstream.support.secrets import hidden_url
 
 _DESCRIPTION = """\
 Learn a stream batch by batch. For each row, write its label (the cluster), its group (clusters that
-belong together), the probability of the label and a score. Labels, groups and probabilities come
-from the model that has learned the batch. The score comes from the model before that (for the first
-batch, after it): it is the log density of the row, low where a row is unusual. --fields
-label,anomaly writes the share of recent rows that were less expected: below 0.001 for one ordinary
-row in a thousand. The command first prints what it takes each column for."""
+belong together), the probability of the label, from the model that has learned the batch, and a
+score from the model before that: the log density of the row, low where a row is unusual."""
 
 _EPILOG = """\
 examples:
@@ -37,18 +34,12 @@ examples:
   scstream run log.jsonl --time-column when --period 5m --half-life 3600 --append -o out.jsonl
   scstream run log.csv --follow --checkpoint state -o labels.csv --events events.jsonl
   scstream run 'day*.csv' -o kafka://server/labels
-  generate | scstream run - --fields label
-  scstream run data.csv --clusters 5 -o labels.csv
-  scstream run data.csv -o labels.csv --half-life 10 --write-config run.toml
+  scstream run data.csv --clusters 5 --write-config run.toml
   scstream run --config run.toml
-  scstream run data.csv --on-error reject --rejects bad.jsonl -o labels.csv
 
 With --checkpoint, give the same command again to resume after a stop or a kill: every row counts
 once in the model and is once in every output. Ctrl-C and SIGTERM finish the current batch, save a
 checkpoint and stop.
-
-exit status: 0 all went well; 1 an error in the data or the run; 2 wrong use; 130 or 143 stopped
-by Ctrl-C or SIGTERM
 """
 
 

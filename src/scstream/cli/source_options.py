@@ -196,8 +196,7 @@ def source_settings(args: argparse.Namespace, options: SourceOptions) -> dict[st
     names = ("batch_size", "columns", *_AS_GIVEN, "time_column", "period")
     from scstream.sources.message_urls import identity
 
-    settings = {"source": identity(args.source[0])} | {
+    return {"source": identity(args.source[0])} | {
         name: list(value) if isinstance(value, list | tuple) else value
         for name, value in ((name, getattr(options, name)) for name in names)
     }
-    return settings | {"decimal": options.decimal or "."}  # as it was before it could be found
