@@ -1,5 +1,6 @@
 """Numbers far from 0: what a float can hold is clustered as it is near 0."""
 
+import warnings
 from functools import cache
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from streams import CORNERS, blobs
 
 from scstream import Product, ScStream
+from scstream.estimator.resolution import warning_of_resolution
 
 OFFSETS = 1e6, 1e10, -1e13, 1e14  # doubles are .016 apart about the last
 WIDE = 2.0 * np.random.default_rng(5).normal(size=(3, 100))
@@ -179,3 +181,69 @@ def test_some_faulty_readings_are_no_reason_to_begin_anew():
         model.partial_fit(X)
     assert adjusted_rand_score(model.labels_[3:], y[3:]) > 0.99
     assert model.clusters_[0].age == 11
+
+
+# -- what a float cannot hold ---------------------------------------------------------------------
+
+RNG = np.random.default_rng(3)
+TENTHS = RNG.integers(10, size=2000)
+LOST = {
+    "1e16": blobs(300, 0)[0] + 1e16,
+    "1e17, clusters far apart": 1e17 + 1e5 * TENTHS[:, None] + RNG.normal(size=(2000, 1), scale=9.0),
+    "singles": (blobs(300, 0)[0] + 1e8).astype(np.float32),
+    "whole numbers": np.rint(blobs(300, 0)[0]).astype(np.int64) + 10**18,
+}
+HELD = {
+    "near 0": blobs(300, 0)[0],
+    "1e15": blobs(5000, 0)[0] + 1e15,
+    "singles": (blobs(5000, 0)[0] + 1e5).astype(np.float32),
+    "large whole numbers": RNG.integers(2**62, size=(300, 2)),
+    "nanoseconds": 1.7e18 + 1e9 * RNG.normal(size=(300, 1)),
+    "a constant": np.full((300, 1), 1e17),
+    "few large numbers": 1e17 + 1e3 * TENTHS[:, None],
+    "tenths, computed in two ways": np.where(RNG.random(2000) < 0.5, 0.1, 0.7 / 7)[:, None]
+    * TENTHS[:, None],
+    "yes and no": (TENTHS[:, None] < 3).astype(np.float32),
+    "words": pd.DataFrame({"word": ["a", "b"] * 50}),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_what_a_float_cannot_hold_is_said(name):
+    assert "differ by less than a float can hold" in warning_of_resolution(LOST[name])
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_a_float_holds_is_not_talked_about(name):
+    assert warning_of_resolution(HELD[name]) == ""
+
+
+@pytest.mark.parametrize("family", ["gaussian", "spherical", "auto"])
+def test_the_warning_comes_once_and_names_the_columns(family):
+    def batch(seed):
+        X = blobs(300, seed)[0]
+        return pd.DataFrame({"y": X[:, 1], "x": X[:, 0] + 1e17, "t": X[:, 0] - 1e17})
+
+    model = ScStream(family, random_state=0)
+    with pytest.warns(UserWarning, match="less than a float can hold") as told:
+        for seed in range(3):
+            model.partial_fit(batch(seed))
+    (warning,) = [w for w in told if "float" in str(w.message)]
+    assert str(warning.message).startswith("Columns 'x', 't': values around 1e+17 differ")
+    assert warning.filename == __file__
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64])
+def test_other_types_with_an_offset(kind):
+    """Singles are .06 apart about 1e6; whole numbers beyond 2**53 are not all floats."""
+    model, offset = ScStream(random_state=0), 10**6 if kind is np.float32 else 2**56
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for b in range(3):
+            X, y = blobs(300, b)
+            X = (1000.0 * X).astype(kind) + kind(offset) if kind is np.int64 else X + offset
+            model.partial_fit(X.astype(kind))
+    assert adjusted_rand_score(model.labels_, y) > 0.99
+    wide = 1000.0 if kind is np.int64 else 1.0
+    for cluster in model.clusters_:
+        assert cluster.columns[0]["variance"] == pytest.approx(wide**2, rel=0.3)

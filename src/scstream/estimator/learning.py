@@ -23,6 +23,7 @@ from scstream.estimator.counting import followed, warning_of_counting
 from scstream.estimator.describing import Describing
 from scstream.estimator.one_hot import warning_of_one_hot
 from scstream.estimator.pieces import warning_of_pieces
+from scstream.estimator.resolution import warning_of_resolution
 from scstream.events import Sight
 from scstream.families import Family
 from scstream.families.columns import plain_table
@@ -151,7 +152,7 @@ class Learning(Describing):
             engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
             batch, learner, new, outcome = self._learned(engine, *given)
         if new.n_batches in _LOOKED_AT:
-            self._warn_of_rows(batch, new.family, outcome, first=learner is None)
+            self._warn_of_rows(X, batch, new.family, outcome, first=learner is None)
         self._remember(X, learner, new, outcome)
         before = (learner and self.__dict__.get("_grouping")) or Grouping()
         asked = self.group_level is not None
@@ -253,12 +254,14 @@ class Learning(Describing):
             self._warned = True
 
     def _warn_of_rows(
-        self, batch: Batch, family: Family, outcome: Outcome, *, first: bool
+        self, X: Any, batch: Batch, family: Family, outcome: Outcome, *, first: bool
     ) -> None:  # fmt: skip
-        """Warn, once each, of rows that mislead; the first and some later batches show it."""
+        """Warn, once each, of rows X that mislead; the first and some later batches show it."""
         told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
         columns = _columns_of_numbers(batch.X, family, self._columns())
         found = {"one-hot": warning_of_one_hot(batch.X, family, self._columns()) if first else ""}
+        if "resolution" not in told:
+            found["resolution"] = warning_of_resolution(X)
         if "codes" not in told:
             found["codes"] = warning_of_codes(columns)
         if "copies" not in told:

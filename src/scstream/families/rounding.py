@@ -47,7 +47,7 @@ def steps(X: Points, scale: Array) -> Array:
     if step.all() and different <= 2 * len(step):
         return np.zeros(len(scale))
     alone = _alone(step, scale)
-    spread = np.array([_spread(x, s) for x, s in zip(known, step, strict=True)])
+    spread = np.array([spread_of_close(x, s) for x, s in zip(known, step, strict=True)])
     fine = (step < _COARSE * spread) & ~alone & (len(X) < _AGAIN * different)
     cell = np.where(step > scale, _CELL_OF_FEW, _CELL) * step
     return np.where(fine, 0.0, np.where(alone, step, cell))
@@ -62,10 +62,11 @@ def _step(x: Array, scale: float) -> float:
     return float(np.median(gaps)) if len(gaps) else _NARROW * scale
 
 
-def _spread(x: Array, step: float) -> float:
+def spread_of_close(x: Array, step: float) -> float:
     """Return the deviation of ordered numbers (n,) within stretches in which they are close."""
     if step == 0.0:
         return 0.0
+    x = x - x[0]  # sums of large numbers are coarse
     start = np.flatnonzero(np.diff(x, prepend=-np.inf) > _APART * step)
     rows = np.diff(np.append(start, len(x)))
     middle = np.repeat(np.add.reduceat(x, start) / rows, rows)
