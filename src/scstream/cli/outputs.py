@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
@@ -12,6 +12,8 @@ from scstream.cli.files import add_overwrite
 from scstream.cli.names import FIELDS, GROUP_LEVEL, OUTPUT_FORMATS, WRITTEN
 from scstream.cli.source_options import TakeURL, access_of
 from scstream.cli.values import whole
+from scstream.support.atomic import whole_file
+from scstream.support.paths import check_file
 
 if TYPE_CHECKING:
     from scstream.sinks import Output
@@ -98,23 +100,23 @@ def fields(text: str) -> list[str]:
 
 
 def make_outputs(
-    args: argparse.Namespace, *, parts: bool = False, complete: bool = False
+    args: argparse.Namespace, *, parts: bool = False, at: Callable[[str], str] = str
 ) -> dict[str, Output]:
-    """Return the outputs that the command line asks for."""
+    """Return the outputs that the command line asks for; ``at`` says where each is written."""
     from scstream.sinks import open_sink
     from scstream.sinks.journals import RejectJournal
 
     outputs: dict[str, Output] = {}
     if args.output != "none":
+        path = at(args.output)
         try:
             outputs["output"] = open_sink(
-                args.output,
+                path,
                 format=args.output_format,
                 fields=args.fields,
                 append=args.append,
                 parts=parts,
                 overwrite=args.overwrite,
-                whole=complete,
                 access=access_of(args, "output"),
             )
         except ValueError as error:
@@ -122,7 +124,7 @@ def make_outputs(
     elif args.append:
         raise UsageError("--append needs an --output.")
     if args.rejects is not None:
-        outputs["rejects"] = RejectJournal(args.rejects, overwrite=args.overwrite, whole=complete)
+        outputs["rejects"] = RejectJournal(at(args.rejects), overwrite=args.overwrite)
     return outputs
 
 
@@ -133,18 +135,28 @@ def whole_outputs(args: argparse.Namespace) -> Iterator[dict[str, Output]]:
     They are checked before anything is read. They get their names if all went well; otherwise
     nothing is left of them.
     """
-    outputs = make_outputs(args, complete=True)
-    for output in outputs.values():
-        output.check({})
-    try:
-        yield outputs
-        for output in outputs.values():
-            output.verify()
-        for output in outputs.values():
-            output.finish()
-    finally:
-        for output in outputs.values():
-            output.close()
+    with contextlib.ExitStack() as stack:
+        checked: list[str] = []
+
+        def at(path: str) -> str:
+            if path == "-" or "://" in path:
+                return path
+            check_file(path, overwrite=args.overwrite)
+            checked.append(path)
+            return str(stack.enter_context(whole_file(path)))
+
+        outputs = make_outputs(args, at=at)
+        try:
+            for output in outputs.values():
+                output.check({})
+            yield outputs
+            for output in outputs.values():
+                output.sync()
+        finally:
+            for output in outputs.values():
+                output.close()
+        for path in checked:  # another file may have come since
+            check_file(path, overwrite=args.overwrite)
 
 
 def begin_outputs(outputs: dict[str, Output]) -> None:

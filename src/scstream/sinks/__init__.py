@@ -41,7 +41,6 @@ def open_sink(
     append: bool = False,
     parts: bool = False,
     overwrite: bool = False,
-    whole: bool = False,
     access: Access | None = None,
 ) -> Sink:
     """Return the sink for a file name or a URL.
@@ -61,9 +60,6 @@ def open_sink(
     overwrite : bool, default=False
         Whether an existing file may be replaced. Otherwise the sink refuses to start, unless
         the file is empty or a checkpoint says that it is this run's own.
-    whole : bool, default=False
-        Whether the file appears as a whole, with `Sink.finish`. Until then it has a temporary
-        name, and without `finish` nothing is left of it.
     access : Access, optional
         How to log in to a broker: what its URL does not say.
 
@@ -89,9 +85,7 @@ def open_sink(
             raise ValueError("Parquet cannot be written to standard output.")
         from scstream.sinks.parquet import ParquetSink
 
-        return ParquetSink(
-            path, fields=fields, append=append, parts=parts, overwrite=overwrite, whole=whole
-        )
+        return ParquetSink(path, fields=fields, append=append, parts=parts, overwrite=overwrite)
     from scstream.sinks.lines import LineSink
 
-    return LineSink(path, kind, fields=fields, append=append, overwrite=overwrite, whole=whole)
+    return LineSink(path, kind, fields=fields, append=append, overwrite=overwrite)

@@ -59,10 +59,6 @@ class Output(ABC):
         """Raise `ValueError` if something else changed or removed what was written."""
         return
 
-    def finish(self) -> None:
-        """Give an output that appears as a whole its name: all has been written."""
-        return
-
     def close(self) -> None:
         """Close files."""
         return

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from scstream.sinks.base import Output, count_of
 from scstream.sources.base import Place
-from scstream.support.atomic import Replacement
 from scstream.support.paths import check_place, exists, identity, is_special, look
 
 _TAIL = 1024  # last bytes that are looked at again when a run resumes
@@ -24,18 +23,13 @@ class AddedFile(Output):
     path : str or Path
     overwrite : bool, default=False
         Whether an existing file may be replaced. Otherwise it is refused, unless it is empty.
-    whole : bool, default=False
-        Whether the file appears as a whole, with `finish`. Until then it has a temporary name, and
-        without `finish` nothing is left of it.
     """
 
-    def __init__(self, path: str | Path, *, overwrite: bool = False, whole: bool = False) -> None:
+    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
         self.path = str(path)
         self.overwrite = overwrite
-        self.whole = whole
         self.length = 0
         self._absolute = os.path.abspath(self.path)
-        self._new: Replacement | None = None
         self._tail = b""
         self._handle: int | None = None
         self.regular = False  # not a device or a pipe; known once it is open
@@ -97,16 +91,12 @@ class AddedFile(Output):
             return
         Path(self._absolute).parent.mkdir(parents=True, exist_ok=True)
         found = look(self._absolute)
-        name = self._absolute
-        if self.whole and (found is None or not is_special(found)):
-            self._new = Replacement(self._absolute)
-            name = str(self._new.path)
         # A pipe that were opened for reading too would never break when its reader leaves.
         way = os.O_WRONLY if found is not None and is_special(found) else os.O_RDWR
         flags = way | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        self._handle = os.open(name, flags, 0o666)
+        self._handle = os.open(self._absolute, flags, 0o666)
         self.regular = stat.S_ISREG(os.fstat(self._handle).st_mode)
-        if self.regular and self._new is None:  # a device has nothing to cut
+        if self.regular:  # a device has nothing to cut
             self._tail = self._read_tail(self.length)
             os.ftruncate(self._handle, self.length)
             os.lseek(self._handle, self.length, os.SEEK_SET)
@@ -129,7 +119,7 @@ class AddedFile(Output):
         """Raise `ValueError` if the file was removed, replaced or changed since the last write."""
         if self._handle is None or not self.regular:
             return
-        mine, there = os.fstat(self._handle), look(self._new.path if self._new else self._absolute)
+        mine, there = os.fstat(self._handle), look(self._absolute)
         if there is None or identity(there) != identity(mine):
             raise ValueError(f"{self.path} was removed or replaced while it was being written.")
         if mine.st_size != self.length:
@@ -156,26 +146,11 @@ class AddedFile(Output):
             return {}
         return {"file": identity(os.fstat(self._handle))}
 
-    def finish(self) -> None:
-        """Give a file that is to appear as a whole its name."""
-        if self._new is None:
-            return
-        self.sync()
-        self.check({})  # another file may have come since
-        if self._handle is not None:
-            os.close(self._handle)  # Windows renames no open file
-            self._handle = None
-        self._new.commit()
-        self._new = None
-
     def close(self) -> None:
-        """Close the file; standard output stays open, and what was not finished is removed."""
+        """Close the file; standard output stays open."""
         if self._handle is not None and not self.standard:
             os.close(self._handle)
         self._handle = None
-        if self._new is not None:
-            self._new.discard()
-            self._new = None
 
 
 def _flows(found: os.stat_result) -> bool:

@@ -44,7 +44,7 @@ class LineSink(AddedFile, FieldSink):
     format : {"csv", "tsv", "jsonl"}
     fields, append
         As in `FieldSink`. Unless the input's columns come first, it is the number of the row.
-    overwrite, whole
+    overwrite
         As in `AddedFile`.
     """
 
@@ -56,9 +56,8 @@ class LineSink(AddedFile, FieldSink):
         fields: Sequence[str] = WRITTEN,
         append: bool = False,
         overwrite: bool = False,
-        whole: bool = False,
     ) -> None:
-        AddedFile.__init__(self, path, overwrite=overwrite, whole=whole)
+        AddedFile.__init__(self, path, overwrite=overwrite)
         FieldSink.__init__(self, fields, append=append)
         self.format = format
         self.separator = {"csv": ",", "tsv": "\t"}.get(format, "")  # none in JSON

@@ -56,8 +56,6 @@ class ParquetSink(FieldSink):
     overwrite : bool
         Whether an existing file, or folder of such parts, may be replaced. A folder that
         holds anything else is never touched.
-    whole : bool
-        Whether the file is left only if `finish` is called.
     """
 
     def __init__(
@@ -68,14 +66,12 @@ class ParquetSink(FieldSink):
         append: bool = False,
         parts: bool = False,
         overwrite: bool = False,
-        whole: bool = False,
     ) -> None:
         super().__init__(fields, append=append)
         self._parquet = require_parquet()
         self.path = Path(path)
         self.parts = parts
         self.overwrite = overwrite
-        self.whole = whole
         self._part = 0
         self._bytes = 0  # of all parts together
         self._schema: Any = None
@@ -234,10 +230,10 @@ class ParquetSink(FieldSink):
             return
         with self._clean():
             self._writer.close()
+            with open(self._new.path, "r+b") as file:  # Windows syncs only what may be written
+                os.fsync(file.fileno())
+                self._bytes += os.fstat(file.fileno()).st_size
         self._writer = None
-        with open(self._new.path, "r+b") as file:  # Windows syncs only what may be written
-            os.fsync(file.fileno())
-            self._bytes += os.fstat(file.fileno()).st_size
         if not self.parts:
             check_file(self._new.target, overwrite=self.overwrite)  # it may have come since
         self._new.commit()
@@ -250,16 +246,9 @@ class ParquetSink(FieldSink):
         if self.parts:
             self._end_part()
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """End the file."""
         self._end_part()
-
-    def close(self) -> None:
-        """End the file; what is to appear as a whole and was not finished is removed."""
-        if not self.whole:
-            self._end_part()
-            return
-        self._discard()
 
     def _discard(self) -> None:
         """Remove what was written of a file that is not finished."""

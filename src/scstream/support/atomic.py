@@ -67,6 +67,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield new.path
         if new.path.exists():
             new.commit()
+    except OSError as error:
+        if error.filename == str(new.path):
+            error.filename = os.fspath(path)  # as the caller knows it
+        raise
     finally:
         new.discard()
 
