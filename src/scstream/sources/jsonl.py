@@ -10,7 +10,7 @@ from scstream.sources.guess.head import refuse_other
 from scstream.sources.json_rows import JsonRows, row_of
 from scstream.sources.records import TextRecords
 from scstream.sources.rows import LOOK_ROWS
-from scstream.sources.text import Start, TextSource
+from scstream.sources.text import TextSource
 
 
 class JsonSource(TextSource, JsonRows):
@@ -29,7 +29,7 @@ class JsonSource(TextSource, JsonRows):
             if wrong is None:
                 rows.append(row)
             elif error is None and text[a:b].strip():
-                error = MalformedRow(f"{self.name}, line {self._at.lines + line + 1}: {wrong}.")
+                error = MalformedRow(f"{self.name}, line {self._lines + line + 1}: {wrong}.")
         if not rows:
             if final and error is not None:
                 raise error
@@ -37,30 +37,26 @@ class JsonSource(TextSource, JsonRows):
         self._look_at(rows)
         return 0
 
-    def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
-        lines = _lines(text, start.final)
+    def _parse(self, text: bytes, final: bool) -> tuple[Chunk | None, int]:
+        lines = _lines(text, final)
         taken = int(lines[-1, 2]) if len(lines) else 0
-        breaks = text.count(b"\n", 0, taken)
         full = np.array([bool(text[a:b].strip()) for a, b in lines[:, :2].tolist()], dtype=bool)
         lines = lines[full]
         if not len(lines):
-            return None, taken, breaks
+            return None, taken
         read = [row_of(text[a:b]) for a, b in lines[:, :2].tolist()]
         chunk = self._chunk(
             [row for row, _ in read],
-            lines[:, 2:] + np.array([start.offset, start.lines + 1]),
-            lines[:, 3] + (start.lines + 1),
-            np.arange(start.rows + 1, start.rows + len(lines) + 1),
-            TextRecords("jsonl", self.schema.names, text, lines[:, :2]),
+            lines[:, 2:] + np.array([self._offset, self._lines + 1]),
+            lines[:, 3] + (self._lines + 1),
+            np.arange(self._rows + 1, self._rows + len(lines) + 1),
+            self._records_of(text, lines[:, :2]),
             {i: wrong for i, (_, wrong) in enumerate(read) if wrong is not None},
         )
-        return chunk, taken, breaks
+        return chunk, taken
 
-    def _unreadable(self, line: bytes, reason: str) -> Chunk:
-        chunk, _, _ = self._parse(line, Start(self._at.offset, self._at.lines, self._at.rows, True))
-        assert chunk is not None  # only a line that is too long comes here
-        chunk.bad[0] = reason
-        return chunk
+    def _records_of(self, text: bytes, bounds: Ints) -> TextRecords:
+        return TextRecords("jsonl", self.schema.names, text, bounds)
 
 
 def _lines(text: bytes, final: bool) -> Ints:

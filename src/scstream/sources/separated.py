@@ -33,7 +33,7 @@ from scstream.sources.options import SourceOptions
 from scstream.sources.places import unsound, whole
 from scstream.sources.records import TextRecords, split
 from scstream.sources.rows import assemble
-from scstream.sources.text import Start, TextSource
+from scstream.sources.text import TextSource
 from scstream.support.advice import Advice, advised
 from scstream.support.messages import note
 
@@ -186,33 +186,36 @@ class SeparatedSource(TextSource):
 
     # -- rows -----------------------------------------------------------------------------------
 
-    def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
+    def _parse(self, text: bytes, final: bool) -> tuple[Chunk | None, int]:
         schema = self.schema
         roles, n_numbers, n_texts = scan_roles(schema)
         found = Found.room(text.count(b"\n") + 1, n_numbers, n_texts)
-        rows, n_odd, taken, lines = self._scan(text, start.final, roles, found)
+        rows, n_odd, taken, _ = self._scan(text, final, roles, found)
         if rows == 0:
-            return None, taken, lines
+            return None, taken
         numbers, spans, bounds = found.numbers[:rows], found.spans[:rows], found.bounds[:rows]
         bad = self._count(found.fields[:rows], len(schema.names)) | self._returns(text, bounds)
         learned = self.options.kinds is not None
         form = NumberForm(schema, self.decimal, self._missing, learned)
         settle(text, numbers, found.odd[:n_odd], bad, form)
         words = text_columns(text, spans, self._words, bad)
-        line = bounds[:, 3] + (start.lines + 1)
+        line = bounds[:, 3] + (self._lines + 1)
         time = None
         if schema.time is not None:
             time = self._times(words.pop() if schema.time_is_text else numbers[:, -1], line, bad)
         chunk = Chunk(
             assemble(schema, numbers, words),
-            bounds[:, (2, 4)] + np.array([start.offset, start.lines]),
+            bounds[:, (2, 4)] + np.array([self._offset, self._lines]),
             line,
-            np.arange(start.rows + 1, start.rows + rows + 1),
-            TextRecords("csv", schema.names, text, bounds[:, :2], self.separator),
+            np.arange(self._rows + 1, self._rows + rows + 1),
+            self._records_of(text, bounds[:, :2]),
             time,
             bad,
         )
-        return chunk, taken, lines
+        return chunk, taken
+
+    def _records_of(self, text: bytes, bounds: Ints) -> TextRecords:
+        return TextRecords("csv", self.schema.names, text, bounds, self.separator)
 
     def _returns(self, text: bytes, bounds: Ints) -> dict[int, str]:
         """Return the rows that hold a carriage return outside of quotes."""
@@ -229,19 +232,3 @@ class SeparatedSource(TextSource):
             else f"{fields[i]} fields where {width} are expected"
             for i in np.flatnonzero(fields != width).tolist()
         }
-
-    def _unreadable(self, line: bytes, reason: str) -> Chunk:
-        schema = self.schema
-        at = self._at
-        n = schema.n_numbers
-        words = [np.empty(1, dtype=object) for _ in range(len(schema.kinds) - n)]
-        bounds = np.array([[0, len(line.rstrip(b"\r\n"))]])
-        return Chunk(
-            assemble(schema, np.full((1, n), np.nan), words),
-            np.array([[at.offset + len(line), at.lines + 1]]),
-            np.array([at.lines + 1]),
-            np.array([at.rows + 1]),
-            TextRecords("csv", schema.names, line, bounds, self.separator),
-            None if schema.time is None else np.zeros(1),
-            {0: reason},
-        )

@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
+import numpy as np
+
 from scstream.sources.base import MalformedRow, Place, Source, Unread
-from scstream.sources.chunks import Chunk
+from scstream.sources.chunks import Chunk, Ints
 from scstream.sources.guess.encoding import LOOK
 from scstream.sources.listing import Listing
 from scstream.sources.opening import open_reader
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import seen_before
+from scstream.sources.records import TextRecords
 from scstream.sources.rows import LOOK_ROWS, RowSource
 from scstream.sources.trail import Trail
 
@@ -25,24 +28,6 @@ _END = re.compile(  # of a file: a mark (Ctrl-Z) of old systems; a rule, or how 
     rb"(?:\x1a|(?:^|(?<=\n))(?:\+[-+]+\+|\(\d{1,12} rows?\)))[\r\n\x00]*\Z"
 )
 _LONGEST_END = 2000  # bytes
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where a block of text lies.
-
-    Attributes
-    ----------
-    offset, lines, rows : int
-        Bytes, line ends and rows before it.
-    final : bool
-        Whether nothing follows it.
-    """
-
-    offset: int
-    lines: int
-    rows: int
-    final: bool
 
 
 class TextSource(RowSource):
@@ -56,15 +41,19 @@ class TextSource(RowSource):
         self._reader = open_reader(files, options)
         self._heard = monotonic()  # when bytes came last
         self._hurry = False  # whether a look must do with the rows that there are
-        self._at = Start(0, 0, 0, False)
+        self._offset = self._lines = self._rows = 0  # bytes, line ends and rows that were passed
 
     @abstractmethod
     def _begin(self, text: bytes, final: bool) -> int | None:
         """Find out what the columns are; return how many bytes name them, None to read more."""
 
     @abstractmethod
-    def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
-        """Return the rows of a block, and the bytes and line ends that they took."""
+    def _parse(self, text: bytes, final: bool) -> tuple[Chunk | None, int]:
+        """Return the rows of a block, and the bytes that they took."""
+
+    @abstractmethod
+    def _records_of(self, text: bytes, bounds: Ints) -> TextRecords:
+        """Return the rows as they came, from where they begin and end (n, 2)."""
 
     def seek(self, place: Place) -> None:
         """Stand where a batch with this place ended."""
@@ -72,7 +61,7 @@ class TextSource(RowSource):
         seen = seen_before(place)
         self._reader.seek(place["offset"], seen)
         self.name = self._reader.name or self.name
-        self._at = Start(place["offset"], place["line"], place["row"], False)
+        self._offset, self._lines, self._rows = place["offset"], place["line"], place["row"]
 
     def keep_marks(self) -> None:
         """Remember what the stream looked like before the last place."""
@@ -122,7 +111,7 @@ class TextSource(RowSource):
                 if named is None:
                     continue
                 again = False
-                text = self._pass(text, named, text.count(b"\n", 0, named))
+                text = self._pass(text, named)
             if self._found is None:
                 named = self._begin(_before_end_mark(text), final)
                 if named is None:
@@ -130,7 +119,7 @@ class TextSource(RowSource):
                         self._refuse_start(text)
                         return
                     continue
-                text = self._pass(text, named, text.count(b"\n", 0, named))
+                text = self._pass(text, named)
             text = yield from self._read(text, final)
             if final:
                 self._refuse_nothing()
@@ -148,7 +137,7 @@ class TextSource(RowSource):
 
     def _refuse_nothing(self) -> None:
         """Raise an error for a file whose columns have names, but no rows."""
-        if self._at.rows == 0:
+        if self._rows == 0:
             raise ValueError(f"{self.name} has a header but no rows.")
 
     def _end_file(self, text: bytes) -> Iterator[Chunk]:
@@ -156,10 +145,10 @@ class TextSource(RowSource):
         if self._found is None:  # a short file, whose rows were too few for a look
             named = self._begin(_before_end_mark(text), True)
             if named is not None:
-                text = self._pass(text, named, text.count(b"\n", 0, named))
+                text = self._pass(text, named)
         if self._found is not None:
             yield from self._read(text, True)
-        self._at = Start(self._reader.base, 0, self._at.rows, False)
+        self._offset, self._lines = self._reader.base, 0
 
     def _named_again(self, text: bytes, final: bool) -> int | None:
         """Return how many bytes of a further file name the columns again, None to read more."""
@@ -171,27 +160,22 @@ class TextSource(RowSource):
             reason = "a quote that is opened is not closed"
             if len(text) > _MOST:
                 reason = f"no row that can be read within {_MOST:,} bytes"
-            raise MalformedRow(f"{self.name}, line {self._at.lines + 1}: {reason}.")
+            raise MalformedRow(f"{self.name}, line {self._lines + 1}: {reason}.")
         raise ValueError(f"{self.name} is empty.")
 
     def _without_mark(self, text: bytes) -> bytes:
-        if self._at.offset == self._reader.base and text.startswith(_BOM):
-            return self._pass(text, len(_BOM), 0)
-        return text
+        marked = self._offset == self._reader.base and text.startswith(_BOM)
+        return self._pass(text, len(_BOM)) if marked else text
 
     def _read(self, text: bytes, final: bool) -> Generator[Chunk, None, bytes]:
         """Give the rows of a block; return what is left of it."""
-        at = self._at
-        start = Start(at.offset, at.lines, at.rows, final)
         whole, text = text, _before_end_mark(text)
         mark = b"" if final else whole[len(text) :]
-        chunk, taken, lines = self._parse(text, start)
+        chunk, taken = self._parse(text, final)
+        text = self._pass(text, taken)
         if chunk is not None:
-            self._at = Start(at.offset, at.lines, at.rows + len(chunk), final)
-            text = self._pass(text, taken, lines)
+            self._rows += len(chunk)
             yield replace(chunk, name=self._reader.name or "")
-        else:
-            text = self._pass(text, taken, lines)
         if final and text:
             text = yield from self._cut(text, "a quote that is opened is not closed", final)
         elif len(text) > _MOST:
@@ -201,23 +185,24 @@ class TextSource(RowSource):
     def _cut(self, text: bytes, reason: str, final: bool) -> Generator[Chunk, None, bytes]:
         """Give the first line of what cannot be read as a row that cannot; read on behind it."""
         line = text.find(b"\n") + 1 or len(text)
-        chunk = self._unreadable(text[:line], reason)
-        self._at = Start(self._at.offset, self._at.lines, self._at.rows + 1, final)
-        text = self._pass(text, line, text.count(b"\n", 0, line))
-        yield replace(chunk, name=self._reader.name or "")
+        kinds = [np.full(1, None if k == "text" else np.nan) for k in self.schema.kinds]
+        records = self._records_of(text, np.array([[0, len(text[:line].rstrip(b"\r\n"))]]))
+        time = None if self.schema.time is None else np.zeros(1)
+        number = np.array([self._lines + 1])
+        text = self._pass(text, line)
+        self._rows += 1
+        after, row = np.array([[self._offset, self._lines]]), np.array([self._rows])
+        bad = {0: reason}
+        yield Chunk(kinds, after, number, row, records, time, bad, self._reader.name or "")
         return (yield from self._read(text, final)) if text else text
 
-    @abstractmethod
-    def _unreadable(self, line: bytes, reason: str) -> Chunk:
-        """Return a chunk of one row that cannot be read."""
-
-    def _pass(self, text: bytes, taken: int, lines: int) -> bytes:
-        at = self._at
-        self._at = Start(at.offset + taken, at.lines + lines, at.rows, at.final)
+    def _pass(self, text: bytes, taken: int) -> bytes:
+        self._offset += taken
+        self._lines += text.count(b"\n", 0, taken)
         return text[taken:]
 
     def _end(self) -> Place:
-        return {"offset": self._at.offset, "line": self._at.lines, "row": self._at.rows}
+        return {"offset": self._offset, "line": self._lines, "row": self._rows}
 
     def close(self) -> None:
         """Close the file."""
