@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream.engines.labels import labeller
+from scstream.engines.labels import Labeller
 from scstream.families import Multinomial
 
 
@@ -16,15 +16,15 @@ class Plain:
 
 
 def draw_labels(score, T, u, *to):
-    labeller(score, T, drawn=True).draw(T, u, *to)
+    Labeller(score, T).draw(T, u, *to)
 
 
 def best_labels(score, T, *to):
-    labeller(score, T, drawn=False).best(T, *to)
+    Labeller(score, T).best(T, *to)
 
 
 def best_alone(score, T):
-    return labeller(score, T, drawn=False).best_alone(T)
+    return Labeller(score, T).best_alone(T)
 
 
 # how far clusters are apart, and how long the rows are, up to where single precision is too coarse

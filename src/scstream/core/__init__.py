@@ -232,6 +232,28 @@ def best_labels(rows: Rows, scores: Scores, out: Ints) -> None:
     _core.best_labels(rows, scores, out)
 
 
+def label_rows(T: Floats, scores: Scores, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
+    """Find labels of rows with statistics of any kind.
+
+    Parameters
+    ----------
+    T : float64 (n, p)
+    scores : Scores
+    u : float64 (n,)
+        Uniforms by which labels are drawn; empty for the best labels.
+    z : int64 (n,), out
+    second, doubt : int64 (n,), float64 (n,), out
+        The best other component, -1 if there is none, and minus the log-probability of the label
+        against it. Both empty where they are not wanted.
+    """
+    _core.label_rows(T, scores, u, z, second, doubt)
+
+
+def label_scores(scores: Floats, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
+    """Find labels of rows with scores (n, k), else as `label_rows` does."""
+    _core.label_scores(scores, u, z, second, doubt)
+
+
 def try_sublabels(
     rows: Rows, weight: Floats, pairs: Scores, chosen: NDArray[np.bool_], leaf_rows: int, z: Ints,
     trial: Ints, sums: tuple[NDArray[Any], ...],

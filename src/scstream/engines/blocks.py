@@ -16,7 +16,7 @@ from scipy import sparse
 from scstream.engines.base import FewRows, Key
 from scstream.engines.block_pass import At, BlockPass, cut
 from scstream.engines.gaps import Draws, Gaps
-from scstream.engines.labels import Screen, label_members, labeller, pair_products
+from scstream.engines.labels import Labeller, label_members, pair_products
 from scstream.engines.ordered_sums import Part, Values, added_leaves
 from scstream.engines.sizes import Sizes
 from scstream.engines.wide import WideBatch, students_of
@@ -112,7 +112,7 @@ class Blocks:
         self.make_room()
         own = pair_products(sub, self.points)
         form_of(score).ready(lambda: self.statistics(slice(0, SOME_ROWS)))
-        labels = labeller(score, self.points, drawn=key is not None)
+        labels = Labeller(score, self.points)
         gaps, tamed = self.gaps, self.gaps is not None and self.family.tames
         completion = None if gaps is None else self.family.completion(score)
 
@@ -154,7 +154,7 @@ class Blocks:
             else:
                 _add_by_label(T, weight, z, sub, to[0])
 
-        fused = isinstance(labels, Screen) and own is not None and (completion is None or tamed)
+        fused = labels.fused and own is not None and (completion is None or tamed)
         passed = BlockPass(
             partial(self._no_sums, k), lambda at: self.z[at], add, label, self._count
         )

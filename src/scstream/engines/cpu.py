@@ -13,7 +13,7 @@ from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
 from scstream.engines.block_pass import cut
 from scstream.engines.blocks import BLOCK_CELLS, LONG_CELLS, Blocks, block_rows, size_of_blocks
 from scstream.engines.gaps import Gaps
-from scstream.engines.labels import Screen, labeller, pair_products
+from scstream.engines.labels import Labeller, pair_products
 from scstream.engines.large import LargeBatch
 from scstream.engines.ordered_sums import Part, Tree
 from scstream.engines.outputs import Best, named_labels
@@ -263,8 +263,8 @@ class CpuEngine(Engine):
             easy = at_once(some) is not None
             if not easy:
                 form.ready(lambda: statistics(some))
-        by_score = labeller(score, statistics(slice(1)), drawn=False)  # which may be sparse
-        cells = LONG_CELLS if isinstance(by_score, Screen) else BLOCK_CELLS
+        by_score = Labeller(score, statistics(slice(1)))  # which may be sparse
+        cells = LONG_CELLS if by_score.fused else BLOCK_CELLS
         size = size_of_blocks(family, X, cells, self.sizes)
 
         def labels(rows: slice) -> Labels:

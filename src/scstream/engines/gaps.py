@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.core import label_scores
 from scstream.engines.base import Key
-from scstream.engines.labels import label_scores
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion
 from scstream.families.scores import Labels, Points, Score, to_dense

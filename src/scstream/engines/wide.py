@@ -21,10 +21,9 @@ from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import labelling, wide_rows, wide_sums
 from scstream.kernels.crew import crew_of, for_each
-from scstream.kernels.frames import Keyed, Rows
+from scstream.kernels.frames import TILE, Keyed, Rows
 from scstream.kernels.labelling import Pairs
 from scstream.kernels.pruning import Predictives, Students
-from scstream.kernels.screened_tiles import TILE
 from scstream.kernels.sharing import Totals
 from scstream.kernels.solutions import LANES
 from scstream.kernels.wide_rows import Labelled, Tile

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
-from scstream.kernels.frames import COLUMNS
-from scstream.kernels.screened_tiles import MOST, TOO_LARGE
+from scstream.kernels.frames import COLUMNS, MOST, TOO_LARGE
 
 _HALF = 2.0**-24  # the relative rounding of float32
 

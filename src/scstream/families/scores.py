@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,45 +110,6 @@ class Products:
             self.pruning.ready(some)
 
 
-class Terms(NamedTuple):
-    """What the scores of some rows are sums of.
-
-    Attributes
-    ----------
-    which : ndarray
-        Numbers of rows of the table.
-    first : ndarray (n + 1,)
-        Where those of each row begin, a multiple of eight of them.
-    table : ndarray (m, k)
-    narrow : ndarray (m, k)
-        The same in single precision.
-    length : ndarray (n,)
-        What is added up for a row comes to this at most, signs aside.
-    """
-
-    which: NDArray[np.int32]
-    first: NDArray[np.int64]
-    table: Array
-    narrow: NDArray[np.float32]
-    length: Array
-
-
-@dataclass(frozen=True)
-class SumsOfTable:
-    """Scores that are sums of a table's rows.
-
-    Attributes
-    ----------
-    ready : callable
-        Makes the table for all rows that some belong to.
-    terms : callable
-        Returns the `Terms` of rows (n, p), None if the table was not made for these.
-    """
-
-    ready: Callable[[SomeRows], None]
-    terms: Callable[[Points], Terms | None]
-
-
 @dataclass(frozen=True)
 class Opaque:
     """Scores that only the score itself knows how to compute.
@@ -162,7 +123,7 @@ class Opaque:
     ready: Callable[[SomeRows], None] = lambda some: None
 
 
-Form: TypeAlias = Products | SumsOfTable | Opaque
+Form: TypeAlias = Products | Opaque
 
 
 def form_of(score: Score) -> Form:

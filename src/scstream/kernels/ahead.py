@@ -30,7 +30,7 @@ from scstream.support.modules import safe_path
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
 _BEGINS = "matrices.prior"  # what a batch of Gaussian clusters needs first
 _LOOKS = "pooling.zeros"  # what looks for gaps in rows before anyone knows how many are needed
-_BEGINS_OTHERS = "screened_blocks.label_block"  # what many a batch needs, for long
+_BEGINS_OTHERS = "labelling.uniforms"  # what many a batch needs, for long
 _SECONDS = dict.fromkeys(
     ("small_batches", "wide_batches", "pruned_batches", "large_batches"), 12
 )  # on two cores; those of other batches: 6

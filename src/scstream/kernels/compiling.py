@@ -113,11 +113,6 @@ def numbers(function: Function) -> Function:
     return compiled(function, **_PART, **options)
 
 
-def ordered_numbers(function: Function) -> Function:
-    """Do the same, with sums in the order in which they stand."""
-    return compiled(function, **_PART, **{**_OPTIONS, "fastmath": {"contract", "nsz", "nnan"}})
-
-
 @part
 def _larger(a: Any, b: Any) -> Any:
     return b if b > a else a

@@ -123,14 +123,12 @@ def number(
 
 
 @kernel
-def fill_terms(
-    terms: Any, own: Dirichlets, log_weight: Any, factors: int, out: Any, single: Any
-) -> None:  # fmt: skip
+def fill_terms(terms: Any, own: Dirichlets, log_weight: Any, factors: int, out: Any) -> None:
     """Fill ``lgamma(conc[j] + c) - lgamma(conc[j])`` (m, k) for terms (j, c).
 
     Those of category 0, the rows' sums, are taken off the log weights (k,). Small counts take a
     product, of ``factors`` at most, which goes on from that of a smaller count if there was one
-    just before. ``single`` takes the same, if it is not empty.
+    just before.
     """
     m, k = out.shape
     product, log_gammas, here = np.empty(k), np.empty(k), np.empty(k)
@@ -162,9 +160,6 @@ def fill_terms(
         if j == 0:
             for r in range(k):
                 to[r] = log_weight[r] - to[r]
-        if len(single) > 0:
-            for r in range(k):
-                single[t, r] = to[r]
 
 
 @bare

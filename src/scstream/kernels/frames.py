@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels.compiling import in_order, part
-from scstream.kernels.screened_tiles import TILE
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
+TILE = 64  # rows
 COLUMNS = 5  # of products that are taken at once
+MOST = 1e30  # numbers above this are not for float32
+TOO_LARGE = 1e3  # an error with which scores may not be numbers
 
 
 class Rows(NamedTuple):

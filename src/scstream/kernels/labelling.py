@@ -1,6 +1,6 @@
 """Compiled kernels of the data pass: uniforms, sub-labels, new names, and sums by label.
 
-Labels themselves are the business of `screened_blocks`.
+Labels themselves are the business of `scstream.core`.
 
 What gap between log-probabilities is taken for certainty says `elementary`.
 """

@@ -235,7 +235,6 @@ def wide_batches() -> dict[str, Any]:
            for name in ("between", "discriminant", "truncate")},
         "matrices.wishart": (f2, f2, f2, f2, f1, f1, f2),
         "matrices.drawn_pairs": (f2, f2, f2, f2, f1, f2, i1, f2),
-        "screened_tiles.narrow": (f2, f1, float64, float32[:, ::1], f1),
         "pruning.student_pairs": (students, f2, i1, i1, f2),
         **{name: of_small[name] for name in ends},
     }  # fmt: skip

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scstream.kernels.atomic import claim
+from scstream.kernels.choices import draw_one, first_best, other
 from scstream.kernels.compiling import bare, part
 from scstream.kernels.crew import Crew, on_threads, own_of
 from scstream.kernels.elementary import logs
 from scstream.kernels.frames import (
+    TILE,
     Floats,
     Ints,
     Keyed,
@@ -26,8 +28,6 @@ from scstream.kernels.frames import (
 )
 from scstream.kernels.labelling import draw_pair, first_uniforms, share_pair
 from scstream.kernels.pruning import REACH, Predictives, Students, score_near, score_of
-from scstream.kernels.screened_choices import draw_one, first_best, other
-from scstream.kernels.screened_tiles import TILE
 
 
 class Labelled(NamedTuple):

@@ -18,6 +18,10 @@ NB_MODULE(_compiled, m) {
     m.def("sweep", &scstream::sweep, "rows"_a, "weight"_a.noconvert(), "scores"_a, "pairs"_a,
           "key"_a.none(), "leaf_rows"_a, "z"_a.noconvert(), "sub"_a.noconvert(), "sums"_a);
     m.def("best_labels", &scstream::best_labels, "rows"_a, "scores"_a, "out"_a.noconvert());
+    m.def("label_rows", &scstream::label_rows, "T"_a.noconvert(), "scores"_a, "u"_a.noconvert(),
+          "z"_a.noconvert(), "second"_a.noconvert(), "doubt"_a.noconvert());
+    m.def("label_scores", &scstream::label_scores, "scores"_a.noconvert(), "u"_a.noconvert(),
+          "z"_a.noconvert(), "second"_a.noconvert(), "doubt"_a.noconvert());
     m.def("try_sublabels", &scstream::try_sublabels, "rows"_a, "weight"_a.noconvert(), "pairs"_a,
           "chosen"_a.noconvert(), "leaf_rows"_a, "z"_a.noconvert(), "trial"_a.noconvert(),
           "sums"_a);

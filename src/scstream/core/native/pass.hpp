@@ -110,7 +110,40 @@ struct Choice {
     double doubt;
 };
 
-// Chooses labels of rows.
+// Draw one of m scores by a uniform, `top` being the best; the first if they are no numbers.
+inline std::int64_t drawn(const double *scores, std::int64_t m, double top, double uniform) {
+    double total = 0.0, run = 0.0;
+    std::int64_t last = 0;
+    for (std::int64_t j = 0; j < m; ++j)
+        if (scores[j] - top > -CERTAIN) {
+            total += exponential(scores[j] - top);
+            last = j;
+        }
+    for (std::int64_t j = 0; j < m; ++j)
+        if (scores[j] - top > -CERTAIN) {
+            run += exponential(scores[j] - top);
+            if (run > uniform * total) return j;
+        }
+    return last;
+}
+
+// Choose among m scores: one drawn by a uniform, or the best if that is null; and the best other.
+inline Choice chosen(const double *scores, std::int64_t m, const double *uniform) {
+    std::int64_t at = 0, other = -1;
+    for (std::int64_t j = 1; j < m; ++j)
+        if (scores[j] > scores[at]) at = j;
+    if (uniform) at = drawn(scores, m, scores[at], *uniform);
+    double high = NOBODY;
+    for (std::int64_t j = 0; j < m; ++j)
+        if (j != at && scores[j] > high) {
+            high = scores[j];
+            other = j;
+        }
+    const double gap = high - scores[at];
+    return {at, other, other >= 0 && gap > -CERTAIN ? certainty(gap) : 0.0};
+}
+
+// Chooses labels of rows by proposals.
 class Chooser {
   public:
     explicit Chooser(const Scores &by)
@@ -184,40 +217,12 @@ class Chooser {
 
     // Choose among the components listed by exact scores.
     Choice settled(const double *t, const double *uniform) {
-        const std::size_t m = which_.size();
-        exact_.resize(m);
-        std::size_t at = 0;
-        for (std::size_t j = 0; j < m; ++j) {
-            exact_[j] = by_(t, which_[j]);
-            if (exact_[j] > exact_[at]) at = j;
-        }
-        if (uniform) at = drawn(exact_[at], *uniform);
-        std::size_t other = m;
-        double high = NOBODY;
-        for (std::size_t j = 0; j < m; ++j)
-            if (j != at && exact_[j] > high) {
-                high = exact_[j];
-                other = j;
-            }
-        if (other == m) return {which_[at], -1, 0.0};
-        const double gap = high - exact_[at];
-        return {which_[at], which_[other], gap > -CERTAIN ? certainty(gap) : 0.0};
-    }
-
-    std::size_t drawn(double top, double uniform) {
-        double total = 0.0, run = 0.0;
-        std::size_t last = 0;
-        for (std::size_t j = 0; j < exact_.size(); ++j)
-            if (exact_[j] - top > -CERTAIN) {
-                total += exponential(exact_[j] - top);
-                last = j;
-            }
-        for (std::size_t j = 0; j < exact_.size(); ++j)
-            if (exact_[j] - top > -CERTAIN) {
-                run += exponential(exact_[j] - top);
-                if (run > uniform * total) return j;
-            }
-        return last;
+        exact_.resize(which_.size());
+        for (std::size_t j = 0; j < which_.size(); ++j) exact_[j] = by_(t, which_[j]);
+        Choice found = chosen(exact_.data(), static_cast<std::int64_t>(exact_.size()), uniform);
+        found.label = which_[found.label];
+        if (found.second >= 0) found.second = which_[found.second];
+        return found;
     }
 
     const Scores by_;
@@ -417,6 +422,63 @@ inline void best_labels(const nb::tuple &rows, const nb::tuple &scores,
         for (std::int64_t i = 0; i < m; ++i)
             out.data()[start + i] = chooser.choose(i, &T[i * p], nullptr, false).label;
     }
+}
+
+// Where labels, and if wanted second choices and doubts, of n rows are written.
+struct Chosen {
+    std::int64_t *z, *second;
+    double *doubt;
+    const double *uniform;  // null: labels are the best
+
+    Chosen(std::int64_t n, const Row<const double> &u, const Row<std::int64_t> &labels,
+           const Row<std::int64_t> &seconds, const Row<double> &doubts)
+        : z(labels.data()), second(seconds.shape(0) ? seconds.data() : nullptr),
+          doubt(doubts.data()), uniform(u.shape(0) ? u.data() : nullptr) {
+        const auto count = static_cast<std::size_t>(n);
+        require(labels.shape(0) == count && seconds.shape(0) == doubts.shape(0) &&
+                    (u.shape(0) == 0 || u.shape(0) == count) &&
+                    (seconds.shape(0) == 0 || seconds.shape(0) == count),
+                "rows have other numbers");
+    }
+
+    void write(std::int64_t row, const Choice &choice) const {
+        z[row] = choice.label;
+        if (second == nullptr) return;
+        second[row] = choice.second;
+        doubt[row] = choice.doubt;
+    }
+};
+
+inline void label_rows(const Table<const double> &T, const nb::tuple &scores,
+                       const Row<const double> &u, const Row<std::int64_t> &z,
+                       const Row<std::int64_t> &second, const Row<double> &doubt) {
+    const Grid<const double> rows = grid(T);
+    const Scores by = scores_of(scores, rows.columns);
+    const Chosen out(rows.rows, u, z, second, doubt);
+    require(by.k > 0 && by.p > 0, "there must be components");
+    nb::gil_scoped_release free;
+    Chooser chooser(by);
+    Uniforms uniforms[TILE] = {};
+    for (std::int64_t start = 0; start < rows.rows; start += TILE) {
+        const std::int64_t m = std::min<std::int64_t>(TILE, rows.rows - start);
+        for (std::int64_t i = 0; out.uniform && i < m; ++i) uniforms[i].label = out.uniform[start + i];
+        chooser.propose(rows[start], m, out.uniform ? uniforms : nullptr);
+        for (std::int64_t i = 0; i < m; ++i)
+            out.write(start + i, chooser.choose(i, rows[start + i],
+                                                out.uniform ? &uniforms[i].label : nullptr,
+                                                out.second || out.uniform));
+    }
+}
+
+inline void label_scores(const Table<const double> &scores, const Row<const double> &u,
+                         const Row<std::int64_t> &z, const Row<std::int64_t> &second,
+                         const Row<double> &doubt) {
+    const Grid<const double> rows = grid(scores);
+    const Chosen out(rows.rows, u, z, second, doubt);
+    require(rows.columns > 0, "there must be components");
+    nb::gil_scoped_release free;
+    for (std::int64_t i = 0; i < rows.rows; ++i)
+        out.write(i, chosen(rows[i], rows.columns, out.uniform ? out.uniform + i : nullptr));
 }
 
 inline void try_sublabels(const nb::tuple &rows, const Row<const double> &weight,

@@ -55,6 +55,18 @@ def best_labels(rows: Rows, scores: Scores, out: Ints) -> None:
         out[at] = np.argmax(scored(statistics(rows, at), scores), axis=1)
 
 
+def label_rows(T: Floats, scores: Scores, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
+    """Find labels of rows with given statistics, their second choices and the doubts."""
+    label_scores(scored(T, scores), u, z, second, doubt)
+
+
+def label_scores(scores: Floats, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
+    """Find labels of rows with given scores, their second choices and the doubts."""
+    z[:], others, between = choose(np.nan_to_num(scores, nan=-np.inf), u if len(u) else None)
+    if len(second):
+        second[:], doubt[:] = others, between
+
+
 def try_sublabels(
     rows: Rows, weight: Floats, pairs: Scores, chosen: np.ndarray, leaf_rows: int, z: Ints,
     trial: Ints, sums: tuple[np.ndarray, ...],
