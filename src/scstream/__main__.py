@@ -5,6 +5,10 @@ import sys
 from io import TextIOWrapper
 
 from scstream.support.modules import safe_path
+
+if __name__ == "__main__":  # the folder that this was called in holds other modules
+    sys.path[:] = safe_path()
+
 from scstream.support.progress import UNHEARD
 
 

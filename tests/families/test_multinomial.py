@@ -68,11 +68,10 @@ def test_ratios_of_gamma_functions_of_huge_counts_keep_their_digits():
     # lgamma(a + 5) - lgamma(a) is near 5 log(a), which lgamma itself knows to 1e-3 only
     a = 1e12
     exact = sum(np.log(a + i) for i in range(5))
-    row, narrow = np.empty((2, 1)), np.empty((2, 1), dtype=np.float32)
+    row = np.empty((2, 1))
     own = kernels.Dirichlets(np.zeros(2), np.full((1, 2), a), np.full(1, a))
     terms = np.array([[0, 5], [1, 5]])  # a row's sum is taken off the log weight
-    kernels.fill_terms(terms, own, np.array([7.0]), kernels.FACTORS, row, narrow)
-    assert_array_equal(narrow, row.astype(np.float32))
+    kernels.fill_terms(terms, own, np.array([7.0]), kernels.FACTORS, row)
     assert_allclose(row[:, 0], [7.0 - exact, exact], rtol=1e-14)
 
 
