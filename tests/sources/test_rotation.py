@@ -12,7 +12,7 @@ import pytest
 from scstream.sources import SourceOptions, open_source
 from scstream.sources import files as rotation
 from scstream.sources.files import FileReader, open_next, open_renamed
-from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
+from scstream.sources.readers import HEAD, TAIL, Trail, digest_of
 from scstream.support.paths import identity
 
 HEADER = "x,y\n"

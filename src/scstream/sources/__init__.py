@@ -75,8 +75,8 @@ def open_source(source: Any, options: SourceOptions | None = None) -> Source:
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
     >>> _ = file.write_text("x,y\n1,2\n3,4\n5,6\n")
     >>> with open_source(file, SourceOptions(batch_size=2)) as source:
-    ...     [batch.X.tolist() for batch in source]
-    [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]]
+    ...     [(list(batch.X.labels), batch.n) for batch in source]
+    [(['x', 'y'], 2), (['x', 'y'], 1)]
     """
     options = SourceOptions() if options is None else options
     specs = _names_of_files(source)

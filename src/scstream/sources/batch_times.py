@@ -113,20 +113,7 @@ class _Lot(NamedTuple):
 
 
 class BatchTimes:
-    """The periods and times of a stream's batches.
-
-    Parameters
-    ----------
-    where : str
-        What the source and its rows are called, for messages.
-    schema : Schema
-    period : float or None
-        The length of time that a batch covers.
-    rows : int
-        The rows of a batch without periods.
-    place : dict
-        Of the last batch.
-    """
+    """The periods and times of a stream's batches."""
 
     def __init__(
         self, where: str, schema: Schema, period: float | None, rows: int, place: Place
@@ -170,16 +157,7 @@ class BatchTimes:
     ) -> tuple[int | None, bool]:
         """Return the row of a lot in which the next period begins, and whether that is settled.
 
-        Rows that come late begin no period.
-
-        Parameters
-        ----------
-        times, lines : sequence of ndarray (n,)
-            Of the lots of rows that wait.
-        at : int
-            The lot.
-        final : bool
-            Whether no row comes after them.
+        Rows that come late begin no period. The lots are those that wait, by their times and lines.
         """
         lot = _Lot(self._periods(times[at]), times, lines[at], at, final)
         start, known = 0, self._last

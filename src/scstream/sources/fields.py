@@ -28,18 +28,7 @@ _QUOTED = re.compile(rb'"[^"]*"')
 
 @dataclass(frozen=True)
 class NumberForm:
-    """How the numbers of a table are written.
-
-    Attributes
-    ----------
-    schema : Schema
-    decimal : str
-        The decimal point.
-    missing : collection of str
-        Words for missing values, in small letters.
-    learned : bool
-        Whether a model has learned what the columns hold, so that no option can change it.
-    """
+    """How the numbers of a table are written; whether a model has learned what the columns hold."""
 
     schema: Schema
     decimal: str
@@ -50,16 +39,8 @@ class NumberForm:
 def settle(text: bytes, numbers: Floats, odd: Ints, bad: dict[int, str], form: NumberForm) -> None:
     """Fill in missing values, truth values, and numbers that are long, grouped or have a unit.
 
-    Parameters
-    ----------
-    text : bytes
-    numbers : ndarray (n, d)
-        The times, if they are numbers, come last.
-    odd : ndarray (m, 4)
-        Row, column among the numbers, and where the field begins and ends.
-    bad : dict of int to str
-        Rows and what is wrong with them; those that hold no number are added.
-    form : NumberForm
+    Odd fields (m, 4) are row, column among the numbers (n, d), of which the times come last, and
+    where the field begins and ends. Rows that hold no number are added to ``bad``, with the reason.
     """
     schema = form.schema
     columns = [

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from scstream.sources.base import Place
-from scstream.sources.readers import BLOCK, PAUSE, Reader
-from scstream.sources.trail import HEAD, TAIL, digest_of
+from scstream.sources.readers import BLOCK, HEAD, PAUSE, TAIL, Reader, digest_of
 from scstream.support.messages import warn
 from scstream.support.paths import Identity, identity, look
 

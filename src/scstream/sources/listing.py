@@ -19,14 +19,7 @@ _MAGIC = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True)
 class Listing:
-    """Files in the order in which they are read.
-
-    Attributes
-    ----------
-    paths : list of str
-    system : optional
-        The file system of pyarrow that they are in; None for that of this machine.
-    """
+    """Files in the order in which they are read, and the file system of pyarrow if not here."""
 
     paths: list[str]
     system: Any = None

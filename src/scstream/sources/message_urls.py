@@ -44,18 +44,7 @@ _NOT_THE_STREAM = {*_ACCESS, "patience"}
 
 @dataclass(frozen=True)
 class Address:
-    """Where a stream is, what its settings are, and how to get in.
-
-    Attributes
-    ----------
-    scheme : str
-        What stands before ``://``.
-    server : str
-        The host and its port, or several with commas between.
-    stream : str
-    settings : dict
-        For the source or the sink, `access` among them.
-    """
+    """The parts of a URL; ``settings`` are for the source or the sink, `access` among them."""
 
     scheme: str
     server: str

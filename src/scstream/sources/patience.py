@@ -69,16 +69,7 @@ class Patience:
         again: Callable[[], object] | None = None,
         most: float = float("inf"),
     ) -> T:
-        """Return what a call returns, as soon as it does not raise `Away`.
-
-        Parameters
-        ----------
-        call : callable
-        again : callable, optional
-            Called before each further attempt; reconnects where a client does not do so itself.
-        most : float, optional
-            Seconds to try, where that is less than `limit`.
-        """
+        """Return what a call returns, as soon as it does not raise `Away`."""
         limit = min(self.limit, most if self._met else _AT_START)
         since, pause, told = time.monotonic(), 0.0, False
         while True:

@@ -9,16 +9,9 @@ from typing import Any
 
 
 def opener_of(url: str, kind: str, ours: Mapping[str, str]) -> Callable[..., Any]:
-    """Return the function that opens a URL.
+    """Return the function that opens a URL: ours by its scheme, or an entry point of a package.
 
-    Parameters
-    ----------
-    url : str
-    kind : {"sources", "sinks"}
-        Packages announce theirs as entry points of the group ``scstream.sources`` or
-        ``scstream.sinks``, by the scheme.
-    ours : mapping of str to str
-        The modules with a function ``open_url``, by scheme.
+    Packages announce theirs in the group ``scstream.sources`` or ``scstream.sinks``.
     """
     scheme = url.partition("://")[0]
     if scheme in ours:

@@ -18,9 +18,9 @@ from scstream.sources.listing import Listing
 from scstream.sources.opening import open_reader
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import seen_before
+from scstream.sources.readers import Trail
 from scstream.sources.records import TextRecords
 from scstream.sources.rows import LOOK_ROWS, RowSource
-from scstream.sources.trail import Trail
 
 _MOST = 1 << 26  # bytes of one record
 _BOM = b"\xef\xbb\xbf"
@@ -217,7 +217,7 @@ def _before_end_mark(text: bytes) -> bytes:
 
 def open_text(files: Listing, kind: str, options: SourceOptions) -> Source:
     """Return the source of a text file."""
-    from scstream.sources.jsonl import JsonSource
+    from scstream.sources.json_rows import JsonSource
     from scstream.sources.separated import SeparatedSource
 
     if kind == "jsonl":

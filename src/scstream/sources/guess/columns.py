@@ -39,17 +39,8 @@ _NO_CLOCK = (Advice("time_column", "none"),)
 def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> list[Role]:
     """Return what each column is taken for, and report it through ``options.on_columns``.
 
-    Parameters
-    ----------
-    look : Look
-    options : SourceOptions
-    source : str
-        What the table is called in messages.
-
-    Raises
-    ------
-    ValueError
-        If the options name what does not exist, or no column is left; with all that is wrong.
+    Raises `ValueError`, with all that is wrong, if the options name what does not exist, or no
+    column is left.
     """
     if options.kinds is not None:
         options = _as_learned(look, options, options.kinds, source)

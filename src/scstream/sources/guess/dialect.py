@@ -60,15 +60,6 @@ def guess_dialect(
 ) -> Dialect:
     r"""Return how a table is written; what is given is as it is given.
 
-    Parameters
-    ----------
-    text : str
-        Its first rows.
-    separator, decimal, header : optional
-        What the user said.
-    missing : collection of str
-        Words for missing values, in small letters.
-
     Examples
     --------
     >>> guess_dialect("name;size\nred;1,5\nblue;2,25\n", None, None, None, [""])

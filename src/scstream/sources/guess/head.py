@@ -172,14 +172,7 @@ _MISSING = 3  # dashes, at most, that stand for a missing value
 
 
 def lines_beneath(rows: Sequence[Sequence[str]], plain: Sequence[bool]) -> int:
-    """Return how many rows at the top of a table, below its names, are not data.
-
-    Parameters
-    ----------
-    rows : sequence of sequence of str
-        Those below the names.
-    plain : sequence of bool
-        For each column whether it holds numbers, dates or truth values.
+    """Return how many rows below the names are not data; ``plain``: which columns are numbers.
 
     Examples
     --------

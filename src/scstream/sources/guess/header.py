@@ -21,13 +21,6 @@ _YEAR = re.compile(r"(1[5-9]|20|21)\d\d", re.ASCII)
 def has_header(rows: Sequence[Sequence[str]], decimal: str, missing: Collection[str]) -> bool:
     """Whether the first row names the columns: it differs in kind from what is below it.
 
-    Parameters
-    ----------
-    rows : sequence of sequence of str
-    decimal : str
-    missing : collection of str
-        Words for missing values, in small letters.
-
     Examples
     --------
     >>> has_header([["x", "y"], ["1", "2"]], ".", ()), has_header([["5", "3"], ["1", "2"]], ".", ())
