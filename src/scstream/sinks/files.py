@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scstream.sinks.base import Output, count_of
 from scstream.sources.base import Place
-from scstream.support.paths import check_place, exists, identity, is_special, look
+from scstream.support.paths import check_file, identity, is_special, look
 
 _TAIL = 1024  # last bytes that are looked at again when a run resumes
 
@@ -48,26 +48,18 @@ class AddedFile(Output):
         if length and (self.standard or (found is not None and _flows(found))):
             what = "Standard output" if self.standard else f"{self.path}, a pipe,"
             raise ValueError(f"{what} cannot be taken back to a checkpoint.")
-        if found is None:
-            if length:
-                raise self._changed(f"is gone, but the checkpoint knows of {length:,} bytes of it")
-            if not self.standard:
-                check_place(self.path)
+        if self.standard or (found is not None and is_special(found)):
             return
-        if stat.S_ISDIR(found.st_mode):
-            raise ValueError(f"{self.path} is a folder. Name a file to write to.")
-        if is_special(found):
-            return
-        if length == 0:
-            own = "bytes" in place or place.get("file") == identity(found)
-            if found.st_size and not own and not self.overwrite:
-                raise exists(self.path)
-            return
-        if found.st_size < length:
+        if not length:
+            own = found is not None and place.get("file") == identity(found)
+            check_file(self.path, overwrite=self.overwrite or own or "bytes" in place)
+        elif found is None:
+            raise self._changed(f"is gone, but the checkpoint knows of {length:,} bytes of it")
+        elif found.st_size < length:
             raise self._changed(
                 f"has {found.st_size:,} bytes, but the checkpoint knows of {length:,}"
             )
-        if place.get("tail", "") not in ("", _digest(self._read_tail(length))):
+        elif place.get("tail", "") not in ("", _digest(self._read_tail(length))):
             raise self._changed("does not match the checkpoint")
 
     def _changed(self, how: str) -> ValueError:
