@@ -142,25 +142,27 @@ def test_moments_kept_are_few_and_evenly_spread(n, limit):
 
 
 def test_events_kept_are_the_first_and_the_latest():
-    chronicle = Chronicle(event_limit=4)
-    for batch in range(10):
-        chronicle._add(moment(batch, [{"kind": "birth", "time": float(batch), "cluster": batch}]))
-    assert [e["cluster"] for e in chronicle.events] == [0, 1, 8, 9]
-    assert chronicle.n_events_left_out == 6
-    assert chronicle.totals.events == {"birth": 10}
+    chronicle = Chronicle(limit=4)
+    for batch in range(600):
+        event = {"kind": "birth", "time": float(batch), "cluster": batch}
+        chronicle._add(moment(batch, [event, event]))
+    stored = [e["cluster"] for e in chronicle.events]
+    assert stored == np.repeat([*range(250), *range(350, 600)], 2).tolist()
+    assert chronicle.n_events_left_out == 200
+    assert chronicle.totals.events == {"birth": 1200}
 
 
 def test_memory_does_not_grow_with_the_stream():
-    chronicle = fed(200, 100, event_limit=10)
+    chronicle = fed(1000, 100)
     tracemalloc.start()
     try:
         event = {"kind": "birth", "time": 0.0, "cluster": 1}
-        for batch in range(200, 3000):
+        for batch in range(1000, 6000):
             chronicle._add(moment(batch, [event]))
         grown = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert grown < 100 * 3000  # a hundred small moments, and not three thousand
+    assert grown < 100 * 3000 + 500 * 100  # a hundred small moments, and not three thousand
 
 
 # -- families -------------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ def test_clusters_without_a_place_or_score_are_listed(ids):
 
 
 def test_many_clusters_and_events_are_cut_and_counted():
-    chronicle = Chronicle(event_limit=2000)
+    chronicle = Chronicle()
     for batch in range(300):
         event = {"kind": "death", "time": float(batch), "cluster": batch}
         chronicle._add(small(batch, range(130), Score(1.0, (1.0,) * 6), (event,)))

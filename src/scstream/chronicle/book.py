@@ -57,24 +57,20 @@ class Chronicle(BoundedMoments):
 
     Memory stays bounded however long the stream is. Beyond `limit` moments every second one is
     left out, so that the rest stay evenly spread over the whole run; the first and the last are
-    always stored. Of the events, the first and the latest half of `event_limit` are stored.
+    always stored. Of the events, the first 500 and the latest 500 are stored.
 
     Parameters
     ----------
     limit : int, default=1000
         The most moments to keep; at least 4.
-    event_limit : int, default=1000
-        The most events to keep; at least 2.
-    projection : Projection, optional
-        The view that clusters are drawn in. By default the one in which the clusters of the
-        first batch lie furthest apart.
     columns : sequence of str, optional
         Names of the data's columns, where the model knows only their numbers.
 
     Attributes
     ----------
     projection : Projection or None
-        None before the first batch, and where clusters have no location.
+        The view that clusters are drawn in: the one in which those of the first batch lie furthest
+        apart. None before the first batch, and where clusters have no location.
     columns : list of str
         The names of the columns that locations have.
     fields : list of str
@@ -96,16 +92,10 @@ class Chronicle(BoundedMoments):
     ([17.0, 18.0, 19.0], 3)
     """
 
-    def __init__(
-        self,
-        limit: int = 1000,
-        *,
-        event_limit: int = 1000,
-        projection: Projection | None = None,
-        columns: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(limit, event_limit)
-        self.projection = projection
+    def __init__(self, limit: int = 1000, *, columns: Sequence[str] | None = None) -> None:
+        super().__init__(limit)
+        self.projection: Projection | None = None
+        self._file: ChronicleFile | None = None  # that it was read from
         self.columns: list[str] = []
         self.fields: list[str] = []
         self.dates = False
@@ -242,8 +232,8 @@ class Chronicle(BoundedMoments):
         return to_line(head | {"dates": self.dates, "fields": self.fields})
 
     @classmethod
-    def read(cls, path: str | Path, *, limit: int = 1000, event_limit: int = 1000) -> Chronicle:
-        """Return the chronicle in a file, which may still be growing.
+    def read(cls, path: str | Path, *, limit: int = 1000) -> Chronicle:
+        """Return the chronicle in a file, which may still be growing, see `read_on`.
 
         A last line that is cut short is left out: it is being written, or the run was killed. To
         continue the file, cut that line off first.
@@ -251,7 +241,7 @@ class Chronicle(BoundedMoments):
         Parameters
         ----------
         path : path
-        limit, event_limit : int
+        limit : int
             As for the class. The file may hold more.
 
         Raises
@@ -259,14 +249,8 @@ class Chronicle(BoundedMoments):
         ChronicleError
             If the file is not a chronicle.
         """
-        return cls.open(path, limit=limit, event_limit=event_limit)[0]
-
-    @classmethod
-    def open(
-        cls, path: str | Path, *, limit: int = 1000, event_limit: int = 1000
-    ) -> tuple[Chronicle, ChronicleFile]:
-        """Return the chronicle in a file, and the file, whose further lines `read_on` takes."""
-        chronicle, file = cls(limit, event_limit=event_limit), ChronicleFile(path)
+        chronicle = cls(limit)
+        chronicle._file = file = ChronicleFile(path)
         head = next(file.lines(), None)
         if head is None:
             raise ChronicleError(
@@ -275,20 +259,20 @@ class Chronicle(BoundedMoments):
             )
         with _blaming(file):
             chronicle._begin(from_line(head))
-        for _ in chronicle.read_on(file):
+        for _ in chronicle.read_on():
             pass
-        return chronicle, file
+        return chronicle
 
-    def read_on(self, file: ChronicleFile) -> Iterator[Moment]:
-        """Take what was written to a file since it was read last, see `open`.
+    def read_on(self) -> Iterator[Moment]:
+        """Take what was written to the file since it was read.
 
         Raises
         ------
         Rewritten
-            If the file was started over: `open` it again.
+            If the file was started over: `read` it again.
         """
-        for raw in file.lines():
-            with _blaming(file):
+        for raw in () if self._file is None else self._file.lines():
+            with _blaming(self._file):
                 moment = Moment.from_dict(from_line(raw))
             self._add(moment)
             yield moment
@@ -309,7 +293,7 @@ class Chronicle(BoundedMoments):
 
 
 @contextlib.contextmanager
-def _blaming(file: ChronicleFile) -> Iterator[None]:
+def _blaming(file: Any) -> Iterator[None]:
     """Say which line of which file is not sound."""
     try:
         yield

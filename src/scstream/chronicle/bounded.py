@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,23 +13,22 @@ from numpy.typing import NDArray
 from scstream.chronicle.moment import Floats, Moment
 from scstream.chronicle.outline import QUANTILES, Outline, Totals
 
+_EVENTS = 500  # that are stored of the first, and as many of the latest
+
 
 class BoundedMoments:
     """Moments, thinned out evenly where there are too many; the first and the latest events."""
 
-    def __init__(self, limit: int, event_limit: int) -> None:
+    def __init__(self, limit: int) -> None:
         if limit < 4:
             raise ValueError(f"limit must be at least 4 moments; got {limit}")
-        if event_limit < 2:
-            raise ValueError(f"event_limit must be at least 2 events; got {event_limit}")
         self.limit = limit
-        self.event_limit = event_limit
         self.totals = Totals()
         self._moments: list[Moment] = []
         self._stride = 1
         self._n_noted = 0  # moments, those thinned out included
         self._first_events: list[dict[str, Any]] = []
-        self._last_events: list[dict[str, Any]] = []
+        self._last_events: deque[dict[str, Any]] = deque(maxlen=_EVENTS)
 
     def _add(self, moment: Moment) -> None:
         """Keep a moment, and thin out if that is one too many."""
@@ -55,13 +55,9 @@ class BoundedMoments:
     def _count(self, moment: Outline) -> None:
         """Count a batch and keep its events, whether or not the moment itself is kept."""
         self.totals.add(moment)
-        if not moment.events:
-            return
-        self._first_events += moment.events
-        half = self.event_limit // 2
-        self._last_events += self._first_events[half:]
-        del self._first_events[half:]
-        del self._last_events[: max(0, len(self._last_events) - (self.event_limit - half))]
+        room = _EVENTS - len(self._first_events)
+        self._first_events += moment.events[:room]
+        self._last_events += moment.events[room:]
 
     def __len__(self) -> int:
         return len(self._moments)

@@ -28,8 +28,7 @@ class Watcher:
     def __init__(self, path: str | Path, pause: float = _PAUSE) -> None:
         self._path = path
         self._pause = pause
-        chronicle, self._file = Chronicle.open(path)
-        self.served = Served(feed=Feed(chronicle))
+        self.served = Served(feed=Feed(Chronicle.read(path)))
         self._end = Event()
         self._thread = Thread(target=self._follow, name="scstream-watch", daemon=True)
         self._thread.start()
@@ -43,7 +42,7 @@ class Watcher:
         self.served.whole_text()  # the JSON of what was read is made before a page asks for it
         while not self._end.wait(self._pause):
             try:
-                for moment in self.served.feed.chronicle.read_on(self._file):
+                for moment in self.served.feed.chronicle.read_on():
                     self.served.show(moment)
             except Rewritten:
                 self._begin_anew()
@@ -52,7 +51,7 @@ class Watcher:
 
     def _begin_anew(self) -> None:
         try:
-            chronicle, self._file = Chronicle.open(self._path)
+            chronicle = Chronicle.read(self._path)
         except (OSError, ChronicleError):
             return  # it is being written: the next look will tell
         self.served.feed.restart(chronicle)
