@@ -33,7 +33,7 @@ help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s%s\n", $$1, $$2}' Makefile
 
 demo: $(READY)  ## cluster a drifting stream, print what was found, draw scstream-demo.png
-	@$(RUN) -m scstream.demo $(ARGS)
+	@$(RUN) -m scstream demo $(ARGS)
 
 test: lint  ## lint, types and all tests but the slow ones
 	@$(MAKE) --no-print-directory -j 3 types kernels $(BROWSER_READY)
@@ -81,7 +81,7 @@ page:  ## build the page that shows a run, from web/ (needs Node)
 	@cd web && npm ci --no-audit --no-fund && npm run check && npm run build
 
 picture: $(READY)  ## the pictures of the README and of docs/pictures.md
-	@$(RUN) -m scstream.demo --overwrite --picture docs/drift.png
+	@$(RUN) -m scstream demo --overwrite --picture docs/drift.png
 	@$(RUN) docs/pictures/draw.py
 
 docs: $(DOCS_READY)  ## the documentation as a site, into build/docs (a few minutes)

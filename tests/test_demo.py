@@ -6,14 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 
 from scstream import demo
+from scstream.cli import main
 from scstream.datasets import Batch, GaussianMixture
 
-SMALL = ["--batches", "4", "--batch-size", "300", "--clusters", "4"]
+SMALL = ["demo", "--batches", "4", "--batch-size", "300", "--clusters", "4"]
 
 
 def test_demo_runs_prints_the_table_and_writes_the_picture(tmp_path, capsys):
     picture = tmp_path / "new" / "demo.png"
-    assert demo.main([*SMALL, "--picture", str(picture)]) == 0
+    assert main([*SMALL, "--picture", str(picture)]) == 0
     out = capsys.readouterr().out
     for number in range(1, 5):
         assert f"batch {number}/4" in out
@@ -27,7 +28,7 @@ def test_demo_runs_prints_the_table_and_writes_the_picture(tmp_path, capsys):
 
 def test_without_matplotlib_it_names_the_extra_before_it_starts(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert demo.main(SMALL) == 1
+    assert main(SMALL) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "scstream[plot]" in captured.err

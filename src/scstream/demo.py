@@ -1,22 +1,18 @@
-"""The demonstration: follow a drifting stream, show what was found, draw a picture.
-
-Run it with ``make demo`` or ``python -m scstream.demo``.
-"""
+"""The demonstration, ``scstream demo``: follow a drifting stream, show what was found, draw it."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scstream import ScStream
-from scstream.cli.demo import DESCRIPTION, add_options
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import PrequentialResult, prequential
 from scstream.plot import ClusterColors, plot_clusters, plot_paths, require_matplotlib
@@ -30,18 +26,11 @@ if TYPE_CHECKING:
 
     from scstream.datasets import Batch, GaussianMixture, Stream
 
-__all__ = ["main"]
+__all__ = ["run"]
 
 _PANELS = "ABCD"  # of the picture, in order of time; P holds the paths
 _LINES_WITHOUT_TERMINAL = 10
 _TITLE = "scstream demo"  # written into the picture
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the demonstration with command-line arguments; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m scstream.demo", description=DESCRIPTION)
-    add_options(parser)
-    return run(parser.parse_args(argv))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -166,8 +155,9 @@ def format_scores(result: PrequentialResult, n_found: int, n_true: int) -> str:
 
 
 def _follow(stream: Stream, model: ScStream, picture: _Picture | None) -> PrequentialResult:
-    """Predict, score and learn each batch in turn, and show it."""
-    progress = _Progress(len(stream), sys.stdout)
+    """Predict, score and learn each batch in turn, and show how that goes."""
+    total, bar = len(stream), Bar("", len(stream), shown=True, out=sys.stdout)
+    every = max(1, total // _LINES_WITHOUT_TERMINAL)
 
     def watched() -> Iterator[Batch]:
         for number, batch in enumerate(stream, start=1):
@@ -176,46 +166,23 @@ def _follow(stream: Stream, model: ScStream, picture: _Picture | None) -> Preque
             if picture is not None:
                 picture.observe(number, batch.X, model)
 
-    def show(position: int, row: dict[str, float]) -> None:
-        seconds = row["seconds_predict"] + row["seconds_update"]
-        progress.show(position + 1, stream.batch_size / seconds, model.n_clusters_, row["ari"])
-
-    progress.begin()
-    result = prequential(model, watched(), progress=show)
-    progress.end()
-    return result
-
-
-class _Progress:
-    """A bar on a terminal; a few lines elsewhere."""
-
-    def __init__(self, total: int, out: TextIO) -> None:
-        self.total = total
-        self._bar = Bar("", total, shown=True, out=out)
-        self.live = self._bar.live
-        self.every = max(1, total // _LINES_WITHOUT_TERMINAL)
-
-    def begin(self) -> None:
-        """Say that the first batch is being learned, which takes longest."""
-        self._write(1, "the first batch settles ...")
-
-    def show(self, number: int, rate: float, n_clusters: int, ari: float) -> None:
-        """Say how the batch of this number went."""
-        if self.live or number % self.every == 0 or number == self.total:
-            self._write(
-                number, f"{rate:10,.0f} points/s   {n_clusters:3d} clusters   ARI {ari:.3f}"
-            )
-
-    def end(self) -> None:
-        """Take the bar away."""
-        self._bar.close()
-
-    def _write(self, number: int, text: str) -> None:
-        line = f"batch {number:{len(str(self.total))}d}/{self.total}   {text}"
-        if self.live:
-            self._bar.show(number, line)
+    def say(number: int, text: str) -> None:
+        line = f"batch {number:{len(str(total))}d}/{total}   {text}"
+        if bar.live:
+            bar.show(number, line)
         else:
-            self._bar.write(line)
+            bar.write(line)
+
+    def show(position: int, row: dict[str, float]) -> None:
+        rate = stream.batch_size / (row["seconds_predict"] + row["seconds_update"])
+        number = position + 1
+        if bar.live or number % every == 0 or number == total:
+            found = f"{model.n_clusters_:3d} clusters   ARI {row['ari']:.3f}"
+            say(number, f"{rate:10,.0f} points/s   {found}")
+
+    with bar:
+        say(1, "the first batch settles ...")  # which takes longest
+        return prequential(model, watched(), progress=show)
 
 
 class _Picture:
@@ -268,7 +235,3 @@ class _Picture:
 def _point(mean: NDArray[np.float64] | None) -> str:
     """Lay out a mean in 2-D, or the lack of one (points that were labelled outliers)."""
     return f"({mean[0]:6.2f}, {mean[1]:6.2f})" if mean is not None else f"{'none':^16}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

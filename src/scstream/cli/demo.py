@@ -9,17 +9,11 @@ from typing import Any
 from scstream.cli.files import add_overwrite
 from scstream.cli.values import add_command, whole
 
-DESCRIPTION = "Follow a built-in drifting stream, show what was found, draw a picture."
-
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = add_command(subparsers, "demo", main, DESCRIPTION)
-    add_options(parser)
-
-
-def add_options(parser: Any) -> None:
-    """Add the options, also those of ``python -m scstream.demo``."""
+    about = "Follow a built-in drifting stream, show what was found, draw a picture."
+    parser = add_command(subparsers, "demo", main, about)
     parser.add_argument("--batches", type=whole(2), default=60, help="default: %(default)s")
     parser.add_argument("--batch-size", type=whole(1), default=1000, help="default: %(default)s")
     parser.add_argument("--clusters", type=whole(1), default=12, help="default: %(default)s")
