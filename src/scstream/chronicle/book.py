@@ -173,12 +173,7 @@ class Chronicle(BoundedMoments):
             says=said_of(records),
             **_groups(model, names),
         )
-        for batch in (*passed, moment.outline):
-            self._count(batch)
-        moment = moment.after(passed)
-        self._keep(moment)
-        self._thin()
-        return moment
+        return self._add(moment, passed)
 
     def _name(self, key: Any) -> str:
         """Return what to call a column that the model knows by a name or a number."""

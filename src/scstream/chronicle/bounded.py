@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,27 +30,24 @@ class BoundedMoments:
         self._first_events: list[dict[str, Any]] = []
         self._last_events: deque[dict[str, Any]] = deque(maxlen=_EVENTS)
 
-    def _add(self, moment: Moment) -> None:
-        """Keep a moment, and thin out if that is one too many."""
-        self._keep(moment)
-        self._count(moment.outline)
-        self._thin()
+    def _add(self, moment: Moment, passed: Sequence[Outline] = ()) -> Moment:
+        """Keep a moment as the last, with batches that have none of their own; return both as one.
 
-    def _keep(self, moment: Moment) -> None:
-        """Keep a moment as the last. The one before goes, unless its turn had come."""
+        The one before goes, unless its turn had come. If there is one too many, every second one
+        is left out; the last stays.
+        """
+        for batch in (*passed, moment.outline):
+            self._count(batch)
+        moment = moment.after(passed)
         if len(self._moments) > 1 and (self._n_noted - 1) % self._stride:
             self._moments.pop()
         self._moments.append(moment)
         self._n_noted += 1
-
-    def _thin(self) -> None:
-        """Leave out every second moment if there is one too many; the last stays."""
         if len(self._moments) > self.limit:
             self._stride *= 2
-            last = self._moments[-1]
-            self._moments = self._moments[::2]
-            if self._moments[-1] is not last:
-                self._moments.append(last)
+            last = self._moments.pop()
+            self._moments = [*self._moments[::2], last]
+        return moment
 
     def _count(self, moment: Outline) -> None:
         """Count a batch and keep its events, whether or not the moment itself is kept."""
