@@ -118,12 +118,26 @@ KINDS = {
 CASES = [(kind, learned, False) for kind in KINDS for learned in (0, 1)]
 SOME = [("generator", 0, True), ("groups", 1, True)]
 SLOW = [pytest.param(*case, marks=pytest.mark.slow) for case in CASES]
+FITS = [("few rows", 0, True), ("student", 1, True)]
+FITS += [pytest.param("auto", learned, False, marks=pytest.mark.slow) for learned in (0, 1)]
 
 
 @pytest.mark.parametrize(("kind", "learned", "quick"), [*SOME, *SLOW])
 @pytest.mark.filterwarnings("ignore")
 def test_a_batch_is_learned_as_a_whole_or_not_at_all(kind, learned, quick, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    check_kind(kind, learned, quick, ScStream.partial_fit)
+
+
+@pytest.mark.parametrize(("kind", "learned", "quick"), FITS)
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_is_made_as_a_whole_or_not_at_all(kind, learned, quick, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_kind(kind, learned, quick, ScStream.fit)
+
+
+def check_kind(kind, learned, quick, method):
+    """Check a method that learns on a kind of model, which has learned so many batches."""
     parameters, batch = KINDS[kind]
     base = ScStream(**parameters)
     if kind == "generator":
@@ -133,7 +147,7 @@ def test_a_batch_is_learned_as_a_whole_or_not_at_all(kind, learned, quick, tmp_p
     kept = pickle.dumps(base)
     check(
         lambda: pickle.loads(kept),
-        lambda model, b: model.partial_fit(batch(learned + b)),
+        lambda model, b: method(model, batch(learned + b)),
         lambda model: model,
         quick,
     )
