@@ -145,7 +145,15 @@ def traps(tmp_path: Path) -> Path:
     """
     code = "import runpy, importlib.util, sys; print(*sys.modules)"
     by_itself = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    names = {*sys.stdlib_module_names, "numba", "numpy", "scipy", "sklearn", "pandas", "distributed"}
+    names = {
+        *sys.stdlib_module_names,
+        "numba",
+        "numpy",
+        "scipy",
+        "sklearn",
+        "pandas",
+        "distributed",
+    }
     for name in names - {"__future__", *by_itself.stdout.split()}:
         (tmp_path / f"{name}.py").write_text("open('imported', 'a').write(__name__ + '\\n')\n")
     (tmp_path / "rows.csv").write_text("".join(f"{i % 7}.5,{i % 3}.5\n" for i in range(100)))
