@@ -93,8 +93,9 @@ def on_a_terminal(argv, folder):
 
 @pytest.mark.parametrize("quiet", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_run_over_a_file_shows_its_share(quiet, tmp_path):
-    X = np.random.default_rng(0).normal(size=(150_000, 8)) + 9.0 * (np.arange(150_000) % 3)[:, None]
-    np.savetxt(tmp_path / "rows.csv", X, fmt="%.3f", delimiter=",")
+    X = np.random.default_rng(0).normal(size=(30_000, 8)) + 9.0 * (np.arange(30_000) % 3)[:, None]
+    np.savetxt(tmp_path / "some.csv", X, fmt="%.3f", delimiter=",")
+    (tmp_path / "rows.csv").write_bytes((tmp_path / "some.csv").read_bytes() * 25)
     argv = ["run", "rows.csv", "-o", "none", "--random-state", "0", "--n-jobs", "1"]
     said = on_a_terminal([*argv, *["--quiet"] * quiet], tmp_path)
     assert ("%|" in said) is not quiet

@@ -79,15 +79,18 @@ class Server:
 def _protocol(settings: Settings) -> type[asyncio.Protocol]:
     """Return uvicorn's protocol with a time for each request's head, and small pieces read."""
 
+    opened: dict[Any, None] = {}  # connections, the oldest first
+
     class Patient(H11Protocol, asyncio.BufferedProtocol):
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._piece = bytearray(_PIECE)
             self._timer = self.loop.call_later(settings.patience, self._look, self.cycle)
-            if len(self.connections) > settings.most_connections:
-                known: set[Any] = self.connections
-                silent = (one for one in known if one.cycle is None)
-                next(silent, self).transport.close()
+            opened[self] = None
+            if len(opened) > settings.most_connections:
+                oldest = next((one for one in opened if one.cycle is None), self)
+                del opened[oldest]
+                oldest.transport.close()
 
         def _look(self, before: Any) -> None:
             """Close a connection that has sent no whole head since the last look."""
@@ -105,6 +108,7 @@ def _protocol(settings: Settings) -> type[asyncio.Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._timer.cancel()
+            opened.pop(self, None)
             super().connection_lost(exc)
 
     return Patient
