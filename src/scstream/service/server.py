@@ -78,7 +78,6 @@ class Server:
 
 def _protocol(settings: Settings) -> type[asyncio.Protocol]:
     """Return uvicorn's protocol with a time for each request's head, and small pieces read."""
-
     opened: dict[Any, None] = {}  # connections, the oldest first
 
     class Patient(H11Protocol, asyncio.BufferedProtocol):
