@@ -1,10 +1,13 @@
 """What is said of a cluster's columns lies within what these columns held."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from scstream import ScStream
+from scstream.cli import main
 from scstream.families import BY_NAME
 
 
@@ -92,3 +95,63 @@ def test_medians_of_skewed_amounts_are_those_of_the_rows(rng):
             low, high = np.quantile(own, [0.16, 0.84])
             assert about["low"] == pytest.approx(low, abs=1e-9)
             assert about["high"] == pytest.approx(high, rel=0.3)
+
+
+def odd_tables(rng, n):
+    """Return tables that people have, each with clusters or a row unlike all others."""
+    z = rng.integers(3, size=n)
+    real, counts = rng.normal(5.0 * z), rng.poisson(3.0 + 20.0 * z).astype(float)
+    wide = np.exp(rng.normal(3.0 * z, 2.0))
+    return {
+        "log-normal": {"a": wide, "b": 1e-9 * wide[::-1], "c": 1e9 + wide, "d": real},
+        "zeros": {
+            "a": np.where(rng.random(n) < 0.8, 0.0, np.round(wide, 2)),
+            "b": np.where(rng.random(n) < 0.5, 0.0, -wide),
+            "c": real,
+        },
+        "one huge count": {"a": np.where(np.arange(n) == n // 2, 1e7, counts), "b": counts[::-1]},
+        "shares": dict(zip("abc", rng.dirichlet([0.3, 2.0, 5.0], n).T, strict=True)),
+        "per cent": {"a": rng.beta(0.3, 0.3, n), "b": rng.beta(5.0, 1.0 + z)},
+        "days": {"a": 20_000.0 + rng.integers(300, size=n), "b": 1.7e9 + 864e2 * counts, "c": real},
+        "constants": {"a": np.full(n, 7.3), "b": np.zeros(n), "c": np.full(n, -1e12), "d": real},
+        "flags": {"a": rng.random(n) < 0.1 + 0.3 * z, "b": rng.random(n) < 0.01, "c": z < 9},
+        "clusters of a row": {
+            "a": np.append([1e4, 5e5], rng.normal(size=n - 2)),
+            "b": np.append([-1e4, 1.0], rng.normal(size=n - 2)),
+        },
+        "gaps": {"a": np.where(rng.random(n) < 0.9, np.nan, wide), "b": real},
+        "one row": {"a": wide[:1], "b": real[:1], "c": counts[:1]},
+    }
+
+
+TABLES = list(odd_tables(np.random.default_rng(0), 10))
+KINDS = ["auto", *(name for name in BY_NAME if name not in ("multinomial", "directional"))]
+SLOW = [
+    pytest.param(k, marks=[] if k in ("auto", "count-shares") else pytest.mark.slow) for k in KINDS
+]
+
+
+@pytest.mark.parametrize("family", SLOW)
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.filterwarnings("ignore")
+def test_places_of_odd_tables_are_within_what_was_seen(kind, family, rng, tmp_path, capsys):
+    parts = [pd.DataFrame(odd_tables(rng, 150)[kind]) for _ in range(2)]
+    model, frame = ScStream(family, random_state=0, max_sweeps=5), pd.concat(parts)
+    refused = () if family == "auto" else ValueError  # any table is fit for that alone
+    try:
+        model.partial_fit(parts[0]).partial_fit(parts[1])
+    except refused:
+        return
+    check(model, frame)
+    shown = model.summary()
+    for name in frame:
+        known = model.clusters_[0].columns.get(name, {})
+        if NUMBERS & known.keys() and shown[name].dtype.kind == "f":
+            assert shown[name].dropna().between(frame[name].min(), frame[name].max()).all()
+    assert model.sample(5)[0].shape == (5, frame.shape[1])
+    model.save(tmp_path / "m.scstream")
+    assert main(["show", str(tmp_path / "m.scstream"), "--json"]) == 0
+    for cluster in json.loads(capsys.readouterr().out)["clusters"]:
+        for name, about in cluster["columns"].items():
+            places = [about[key] for key in NUMBERS & about.keys() if about[key] is not None]
+            assert all(frame[name].min() <= place <= frame[name].max() for place in places)

@@ -11,6 +11,7 @@ from scstream.families import rounding, rowwise
 from scstream.families.columns import Columns, numbers_of
 from scstream.families.contract import Array
 from scstream.families.gaussian import Gaussian
+from scstream.families.packed import roots_of
 from scstream.families.recoded import Recoded
 from scstream.families.saved import checked
 from scstream.families.scores import Points
@@ -228,7 +229,7 @@ class Composition(Recoded):
         inner, own = self.part(tau)
         about = inner.describe(own)
         q = len(self._names) - 1
-        away = np.sqrt(q) * np.linalg.cholesky(about["covariance"])
+        away = np.sqrt(q) * roots_of(about["covariance"])
         places = about["mean"][:, None] + np.concatenate([away, -away], axis=2).swapaxes(1, 2)
         shares = self.as_table(places.reshape(-1, q)).reshape(len(tau), 2 * q, q + 1)
         return {"mean": shares.mean(axis=1), "variance": shares.var(axis=1)}

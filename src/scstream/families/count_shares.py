@@ -12,6 +12,7 @@ from scstream.families.columns import Columns, numbers_of
 from scstream.families.composition import Composition, across, basis
 from scstream.families.contract import Array
 from scstream.families.gaussian import Gaussian
+from scstream.families.packed import roots_of
 from scstream.families.row_totals import ADDED, roots_of_shares, totals_tell
 from scstream.families.saved import checked
 
@@ -154,7 +155,7 @@ class CountShares(Composition):
         mean = self.as_table(about["mean"])
         whole = mean.sum(axis=1, keepdims=True) + ADDED * d
         root = np.sqrt(np.sqrt((mean + ADDED) / whole))
-        spread = basis(d) @ np.linalg.cholesky(about["covariance"][:, : d - 1, : d - 1])
+        spread = basis(d) @ roots_of(about["covariance"][:, : d - 1, : d - 1])
         level = (root[..., None] ** 3 * spread).sum(axis=1) / (root**3).sum(axis=1, keepdims=True)
         v = ((spread - level[:, None]) ** 2).sum(axis=2)
         shares = v * (16.0 * root**6 + v * (168.0 * root**4 + v * (384.0 * root**2 + 96.0 * v)))

@@ -38,3 +38,13 @@ def moments(s: Array, d: int) -> tuple[Array, Array]:
 def means(tau: Array, d: int) -> Array:
     """Return means (..., d) of groups with statistics (..., p)."""
     return tau[..., 1 : 1 + d] / tau[..., :1]
+
+
+def roots_of(covariance: Array) -> Array:
+    """Return square roots (k, d, d) of covariances, also where rounding left some flat."""
+    try:
+        return np.linalg.cholesky(covariance).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        value, vector = np.linalg.eigh(covariance)
+        out: Array = vector * np.sqrt(np.maximum(value, 0.0))[:, None, :]
+        return out

@@ -11,6 +11,7 @@ from scipy.stats import vonmises_fisher
 from scstream import validation as check
 from scstream.families.contract import Array, Family
 from scstream.families.hurdle import Hurdle
+from scstream.families.packed import roots_of
 from scstream.families.recoded import Recoded
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ def _draw(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generat
         inner, own = family.part(tau)
         return family.as_table(_draw(inner, own, place, family.width(d), rng))
     about = family.describe(tau)
+    if "value" in about:  # of constant columns
+        return about["value"][place]
     if "covariance" in about:
-        root = np.linalg.cholesky(about["covariance"])[place]
+        root = roots_of(about["covariance"])[place]
         noise = rng.normal(size=(len(place), d, 1)) / _tails(about, place, rng)[:, :, None]
         return about["mean"][place] + (root @ noise)[:, :, 0]
     if "concentration" in about and "mean" in about:
