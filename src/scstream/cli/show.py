@@ -193,7 +193,7 @@ def _table(model: ScStream) -> str:
         for r in cells
     ]
     if len(known) > _WIDE:
-        out.append(f"{len(known) - _WIDE} more columns: --json has them all")
+        out.append(f"{counted(len(known) - _WIDE, 'more column')}: --json has them all")
     return "\n".join(out)
 
 
