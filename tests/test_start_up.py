@@ -96,27 +96,19 @@ def test_compiling_is_announced_once_and_what_is_on_disk_is_not_compiled_again(
 
 
 def test_kernels_of_large_batches_are_compiled_for_the_types_that_are_asked_for() -> None:
-    """Those that large batches can do without at first are all used by later ones."""
     code = """
 import numpy as np
 from scstream import ScStream
 from scstream.kernels import ahead, needed
-from scstream.sampler.gaussian import LargeGaussianSteps
-from scstream.sampler.small_gaussian import SmallGaussianSteps
 ahead.can_help = lambda: False
 rng = np.random.default_rng(0)
 model = ScStream(random_state=0)
 for n in (5000, 5000, 300, 5000):
     model.partial_fit(rng.normal(size=(n, 2)) + 9.0 * rng.integers(3, size=(n, 1)))
     model.predict(rng.normal(size=(10, 2)))
-for name, types in {**needed.large_batches(), **needed.large_steps()}.items():
+for name, types in needed.large_batches().items():
     for used in set(ahead.kernel_of(name).signatures) - {tuple(types)}:
         print(name, "was compiled for", used)
-for name in needed.large_steps():
-    if not ahead.kernel_of(name).signatures:
-        print(name, "was not used")
-for kind in (SmallGaussianSteps, LargeGaussianSteps):
-    print(*set(kind.kernels) - set(needed.large_steps()))
 """
     assert run(code).stdout.split() == []
 

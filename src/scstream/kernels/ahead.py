@@ -3,8 +3,7 @@
 It is started by the first kernel of a batch that is not on disk, where there are two cores and a
 Python to start, and writes to the same folder. Each process claims a kernel before it compiles it.
 Who needs one that the other has claimed compiles what nobody has meanwhile, and then waits for it.
-What batches of each kind need is listed in `needed`. Kernels that a batch can do without come last:
-nobody waits for them, see `are_ready`.
+What batches of each kind need is listed in `needed`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from threading import Condition, Thread
@@ -49,7 +48,6 @@ class _Helper:
     def __init__(self, kernels: Callable[[], dict[str, Any]]) -> None:
         self._needed = kernels
         self._kernels: dict[str, Any] = {}
-        self._later: dict[str, Any] = {}
         self._claims = Claims("")
         self._process: subprocess.Popen[str] | None = None
         self._mine: set[str] = set()
@@ -81,7 +79,7 @@ class _Helper:
             )
         except OSError:
             return
-        self._kernels, self._later = self._needed(), later(self._needed.__name__)
+        self._kernels = self._needed()
         self._listener = Thread(target=self._listen, args=(self._process.stdout,), daemon=True)
         self._listener.start()
         atexit.register(self.stop)
@@ -100,7 +98,7 @@ class _Helper:
 
     def wait_for(self, name: str) -> bool:
         """Wait until a kernel that it has claimed is on disk; false if it is for this process."""
-        if name in self._mine or not (name in self._kernels or name in self._later):
+        if name in self._mine or name not in self._kernels:
             return False
         if self._claim(name):
             return False
@@ -111,14 +109,10 @@ class _Helper:
             self._news.wait_for(lambda: name in self._done or self._ended)
         return name in self._done
 
-    def at_work(self) -> bool:
-        """Whether it has been started and is not done."""
-        return self._process is not None and not self._ended
-
     def finish(self) -> None:
         """Wait until it is done, if it was started."""
         with self._news:
-            self._news.wait_for(lambda: not self.at_work())
+            self._news.wait_for(lambda: self._process is None or self._ended)
 
     def _claim(self, name: str) -> bool:
         """Whether this process is the first to claim a kernel."""
@@ -166,7 +160,6 @@ _BEGIN = {
     "heavy_batch.sweep": "heavy_batches",
     _BEGINS_OTHERS: "other_batches",
 }  # by the kernel that each kind is the first to need, or needs for long
-_READY: set[str] = set()  # kernels that a batch need not do without
 
 
 def is_short(name: str) -> bool:
@@ -228,51 +221,16 @@ def seconds_for(name: str) -> int:
     return seconds if can_help() else round(1.5 * seconds)
 
 
-def are_ready(names: Sequence[str]) -> bool:
-    """Whether kernels that a large batch can do without are on disk, or to be compiled when needed.
-
-    The latter is so where nobody else can compile them. Otherwise a second process does, and who
-    asked does without them until it is done.
-    """
-    if _READY.issuperset(names):
-        return True
-    of = needed.large_steps()
-    if can_help() and not all(_is_kept(name, of[name]) for name in names):
-        helper = _KINDS["large_batches"]
-        helper.start()
-        if helper.at_work():
-            return False
-    _READY.update(names)
-    return True
-
-
-def _is_kept(name: str, arguments: Any) -> bool:
-    """Whether a kernel is compiled, in this process or on disk, or can be kept nowhere."""
-    found = kernel_of(name)
-    made = getattr(found, "overloads", True)  # where nothing is compiled there is no such thing
-    return bool(made) or found._cache.holds(arguments, found.targetctx)
-
-
-def expected() -> str:
-    """Return which kind the next batch of Gaussian clusters is: a function of `needed`."""
-    return _BEGIN[_BEGINS]
-
-
 def finish() -> None:
     """Wait until every second process is done."""
     for helper in _KINDS.values():
         helper.finish()
 
 
-def later(kind: str) -> dict[str, Any]:
-    """Return the kernels that batches of a kind can do without at first."""
-    return needed.large_steps() if kind == "large_batches" else {}
-
-
 def help_out(kind: str, folder: str) -> None:
     """Be the second process: compile kernels that nobody else has claimed, and say what is done."""
     claims = Claims(folder)
-    for name, arguments in {**getattr(needed, kind)(), **later(kind)}.items():
+    for name, arguments in getattr(needed, kind)().items():
         if claims.take(name):
             compile_for(name, arguments)
             print(name, flush=True)

@@ -17,7 +17,6 @@ def signatures() -> dict[str, Any]:
         **small_batches(),
         **heavy_batches(),
         **large_batches(),
-        **large_steps(),
         **pruned_batches(),
         **other_batches(),
     }
@@ -78,35 +77,6 @@ def large_batches() -> dict[str, Any]:
         "matrices.wishart": (f2, f2, f2, f2, f1, f1, f2),
         **{name: of_others[name] for name in of_any},
         **{name: of_small[name] for name in ends},
-    }  # fmt: skip
-
-
-def large_steps() -> dict[str, Any]:
-    """Return what a second large batch needs, and then what makes later ones quicker.
-
-    They can do without the latter: compiled steps of large batches, and of small ones between them.
-    """
-    f1, f2, f3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
-    i1, i2 = int64[::1], int64[:, ::1]
-    prior, past = types.Tuple((f1, float64, float64, int64)), types.Tuple((f3, f2))
-    room, draws = types.Tuple((f1, i1, float32[::1])), uint64[::1]
-    of_small = small_batches()
-    begins = (
-        "mixture.faded", "mixture.older", "pooling.expected", "sketches.follow",
-        "small_batch.densities", "small_batch.moves", "small_batch.forget",
-    )  # fmt: skip
-    return {
-        **{name: of_small[name] for name in begins},
-        "gaussian_moves.judge": (
-            types.Tuple((i1, i1, bool_)), types.Tuple((f3, f1)), past, past, prior, float64,
-            types.UniTuple(float64, 3), f1, types.Tuple((f2, f1)),
-        ),
-        "small_batch.drawn": (f3, f3, draws, float64, prior, room, f2),
-        "small_divisions.divide": of_small["small_divisions.divide"],
-        "small_batch.sweep": (
-            f3, f3, draws, float64, prior, types.Tuple((f2, f1, i1, i1)),
-            types.Tuple((int64, int64, int64, bool_)), room, types.Tuple((f3, i2, i2, f2)),
-        ),
     }  # fmt: skip
 
 

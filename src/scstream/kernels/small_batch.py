@@ -86,28 +86,6 @@ def sweep(
     return failed
 
 
-@bare
-def drawn(
-    past: Floats, now: Floats, state: Words, alpha: float, prior: Any, room: Any, eta: Floats
-) -> Any:  # fmt: skip
-    """Fill the parameters (3 k, p) of clusters and sub-clusters, drawn as in `sweep`.
-
-    Returns how many matrices, or shapes of gammas, do not allow that.
-    """
-    prior, room = Prior(*prior), Workspace(*room)
-    m, p = eta.shape
-    some, at = line(room.floats, np.int64(0), SIDE * (4 * p + ROWS))
-    totals, at = table(room.floats, at, m, p)
-    factors, at = table(room.floats, at, m, p)
-    each, at = table(room.floats, at, np.int64(2), m)
-    stacked(past, now, totals)
-    groups, nobody = totals.reshape(m, 1, p), room.floats[:0].reshape(0, prior.columns)
-    failed = matrices.factor(groups, prior.row, nobody, some, factors, each[0])
-    if failed > 0:
-        return failed
-    return draw(state, totals, alpha, prior, factors, each[1], some, room.floats[at:], eta)
-
-
 @brief_part
 def draw(
     state: Words, sums: Floats, alpha: float, prior: Prior, factors: Floats, log_weight: Floats,

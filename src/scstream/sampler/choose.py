@@ -9,7 +9,7 @@ from scstream.families.scores import Points
 from scstream.kernels import ahead
 from scstream.kernels.draws import Draws
 from scstream.sampler.context import Outliers
-from scstream.sampler.gaussian import LargeGaussianSteps, SmallSweeps
+from scstream.sampler.gaussian import SmallSweeps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rules import Rules
@@ -50,19 +50,9 @@ def choose_steps(family: Family, engine: Engine, rules: Rules, *, records: bool)
         few_rows = engine.few_rows() is not None
         if records:
             return SmallSweeps if few_rows else GenericSteps
-        return at_hand(SmallGaussianSteps if few_rows else LargeGaussianSteps)
+        return SmallGaussianSteps if few_rows else GenericSteps
     heavy = few_heavy_columns(family, rules) and not records
     return SmallStudentSteps if heavy and engine.few_rows() is not None else GenericSteps
-
-
-def at_hand(kind: type[SmallGaussianSteps | LargeGaussianSteps]) -> type[Steps]:
-    """Return compiled steps, or the generic ones while a second process compiles their kernels.
-
-    Both give the same labels. A first batch of few rows waits for the kernels of such batches.
-    """
-    if kind is SmallGaussianSteps and ahead.expected() == _SMALL:
-        return kind
-    return kind if ahead.are_ready(kind.kernels) else GenericSteps
 
 
 def steps_for(

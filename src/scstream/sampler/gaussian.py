@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scstream.engines import FewRows, Key, Sums
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import CERTAIN
-from scstream.families.scores import LinearScore
 from scstream.kernels import gaussian_moves, small_batch
 from scstream.kernels.draws import Draws
 from scstream.kernels.small_scratch import workspace
@@ -236,26 +235,6 @@ class GaussianSteps(_Compiled):
         if known is None and found != small_batch.FAILED:
             state.learn(LogMarginals(self.family, *levels))
         return found
-
-
-class LargeGaussianSteps(GaussianSteps):
-    """The same for many rows: parameters are drawn in one compiled call."""
-
-    kernels = (
-        "small_batch.moves", "small_batch.forget", "gaussian_moves.judge", "small_batch.drawn",
-    )  # fmt: skip
-
-    def restricted_sweep(self, state: State, key: Key | None = None) -> State:
-        """Draw weights and parameters, then every point's label and sub-label."""
-        k, draws = state.k, self.rng.words.copy()
-        eta = np.empty((3 * k, state.past.shape[2]))
-        if small_batch.drawn(
-            state.past, state.now.current, draws, self.alpha, self.prior, self.room(k), eta
-        ):
-            return super().restricted_sweep(state, key)
-        self.rng, key = Draws(draws), self.next_key() if key is None else key
-        score = self.all_components(LinearScore(eta[:k]), state)
-        return state.having(now=self.engine.sweep(score, LinearScore(eta[k:]), k, key))
 
 
 def copied(state: State) -> tuple[Array, Array]:

@@ -43,10 +43,6 @@ Given = tuple[Any, Any, Any]  # the prior, what makes up ratios, and memory to w
 class SmallGaussianSteps(SmallSweeps, GaussianSteps):
     """All steps of a small batch."""
 
-    kernels = (
-        "small_batch.sweep", "small_divisions.divide", "small_batch.moves", "small_batch.forget",
-    )  # fmt: skip
-
     def divide(
         self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *,
         keep_better: bool, forget: Forget | None = None,
