@@ -119,7 +119,6 @@ CASES = [(kind, learned, False) for kind in KINDS for learned in (0, 1)]
 SOME = [("generator", 0, True), ("groups", 1, True)]
 SLOW = [pytest.param(*case, marks=pytest.mark.slow) for case in CASES]
 FITS = [("few rows", 0, True), ("student", 1, True)]
-FITS += [pytest.param("auto", learned, False, marks=pytest.mark.slow) for learned in (0, 1)]
 
 
 @pytest.mark.parametrize(("kind", "learned", "quick"), [*SOME, *SLOW])
