@@ -15,7 +15,7 @@ HEADER = "id,t,x,y\n"
 _BURSTS = (1, 7, 40, 200, 1500)  # rows of a burst: sizes jump
 _JUMPS = (0.0, 0.0, 0.0, 60.0, 3600.0, 3 * 86400.0)  # seconds of silence before one
 _BAD_CSV = ("{i},{t},one,2", "{i},{t},1", "{i},{t},1,2,3", "{i},{t},inf,2")
-_BAD_JSON = (b"{", b'{"x": 1}', b'{"x": "one", "y": 2}', b"17", b'{"x": 1e999, "y": 0}')
+_BAD_JSON = (b"{", b'{"x": "one", "y": 2}', b"17", b'{"x": 1e999, "y": 0}')
 _BAD = 0.01  # share of rows that cannot be read
 _GAPS = 0.0025  # share of rows that lack a value
 
