@@ -31,7 +31,7 @@ command = [pathlib.Path(sys.executable).parent / "scstream"]
 subprocess.run([*command, "run", "rows.csv", "-o", "labels.csv", "--quiet"], check=True)
 assert len(pathlib.Path("labels.csv").read_text().splitlines()) == 201
 said = subprocess.run([*command, "--version"], check=True, capture_output=True, text=True).stdout
-assert said == f"scstream {sys.argv[1]} (native core)\n", said
+assert said.strip() == f"scstream {sys.argv[1]} (native core)", said
 """
 
 
