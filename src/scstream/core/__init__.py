@@ -29,7 +29,7 @@ def _chosen() -> ModuleType:
         raise ImportError(f"SCSTREAM_CORE must be 'plain' or 'native'; got {wanted!r}.")
     if wanted != "plain":
         try:
-            return import_module("scstream.core.native")
+            return import_module("scstream.core.native._compiled")
         except ImportError as error:
             if wanted:
                 raise ImportError(
@@ -44,7 +44,7 @@ _core = _chosen()
 
 def name() -> str:
     """Return which core runs: ``"native"`` or ``"plain"``."""
-    return _core.__name__.rpartition(".")[2]
+    return "plain" if _core.__name__.endswith("plain") else "native"
 
 
 # -- text ---------------------------------------------------------------------------------------
