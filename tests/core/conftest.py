@@ -8,4 +8,6 @@ def core(request):
     """Each of the two cores."""
     if request.param == "plain":
         return plain
-    return pytest.importorskip("scstream.core.native._compiled", reason="the native core was not built")
+    return pytest.importorskip(
+        "scstream.core.native._compiled", reason="the native core was not built"
+    )
