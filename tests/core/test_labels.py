@@ -9,7 +9,9 @@ from scstream.engines.labels import Labeller
 from scstream.families.scores import JoinedScore, LinearScore, StudentScore
 
 NONE, NO_LABELS = np.zeros(0), np.zeros(0, np.int64)
-native = pytest.importorskip("scstream.core.native", reason="the native core was not built")
+native = pytest.importorskip(
+    "scstream.core.native._compiled", reason="the native core was not built"
+)
 
 
 def rows_and_components(rng, n, d, k, *, far=0.0, spread=1.0):
