@@ -8,13 +8,6 @@
 #include <cstring>
 #include <limits>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define SCSTREAM_BEST_PROCESSOR \
-    __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
-#else
-#define SCSTREAM_BEST_PROCESSOR
-#endif
-
 namespace scstream {
 
 namespace {
