@@ -19,11 +19,11 @@ from scstream.checkpoint.forms import (
     rows,
     whole,
 )
+from scstream.groups.boundaries import SUMS
 from scstream.groups.grouping import Grouping
 from scstream.groups.lasting import Lasting
 from scstream.groups.near import Lines
 from scstream.groups.seams import Seams
-from scstream.kernels.seams import SUMS
 from scstream.sampler.learner import Learner
 from scstream.sampler.rules import Rules
 

@@ -14,17 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
+from scstream.groups.gaussians import whiteners
 from scstream.groups.shapes import Shapes
-from scstream.kernels import nearness
 from scstream.sampler.rules import Rules
 from scstream.support.frozen import frozen
 
 Ints = NDArray[np.int64]
 Rows = tuple[Array, Ints]  # rows (n, w), and the ids of their clusters (n,)
 Along = Callable[[Array], tuple[Array, Array]]  # see `Family.along`
-Links = tuple[Array, Ints, Array]  # see `scstream.kernels.wholes.form`
+Links = tuple[Array, Ints, Array]  # see `scstream.groups.judging.judge`
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 NO_LINKS: Links = (np.zeros((0, 0)), _NO_PAIRS, np.zeros(0))
+_NEIGHBOURS = 6  # of each cluster, whose distances say what is usual
+# Among points that lie anywhere the logarithm of how many are within the distance of the j-th
+# neighbour is digamma(j), in the mean. Of the neighbours 2 to 6 these have the mean below; that of
+# the sixth exceeds those of 2 to 5 by the sum below. The nearest is left out: it may be a piece.
+_WITHIN = 1.162784335098467
+_EXCESS = 2.716666666666667
+_MIDDLE = 1.0 / 6.0  # half the width of a window on a line, on which two means are 1 apart
+_TINY = 1e-12  # of a squared distance: two clusters at one place
 
 
 @frozen
@@ -59,7 +67,7 @@ class Lines:
         same = np.array([gone.isdisjoint(pair) for pair in self.pairs.tolist()])
         for X, z in parts:
             if X.shape[1] == self.direction.shape[1]:
-                nearness.look_along((X, z), (self.pairs, self.direction, self.offset), new)
+                new += self._look((X, z))
         new *= same[:, None]
         kept = np.where(same, share, share * rules.group_changed)[:, None] * self.seen
         usual = share * self.usual + new.sum(axis=0)
@@ -69,31 +77,47 @@ class Lines:
         """Return the lines of clusters as they are now, and what they say on who is joined."""
         (k, d), count = shapes.mean.shape, shapes.count
         few = 2.0 * rules.group_seen_rows * (d - 1)
-        if k <= nearness.NEIGHBOURS + 1 or 2.0 * float(count.min()) >= few:
+        if k <= _NEIGHBOURS + 1 or 2.0 * float(count.min()) >= few:
             return self._without(), NO_LINKS
-        number, L, place = np.empty((k, k)), np.empty((d, d)), np.empty((k, d))
-        room = np.empty(k * (nearness.NEIGHBOURS + 1))
-        clusters = count, shapes.mean, shapes.cov
-        if not nearness.by_chance(clusters, few, room, (number, L, place)):
+        W = whiteners(np.tensordot(count, shapes.cov, axes=1)[None])[0][0]  # all clusters' shape
+        place = shapes.mean @ W.T
+        number = _by_chance(place)
+        if number is None:
             return self._without(), NO_LINKS
-        heights = np.minimum(rules.group_chance * number, 1.0)
-        small = (count[:, None] + count < few) & (heights < rules.group_drawn)
+        both_few = count[:, None] + count < few
+        heights = np.where(both_few, np.minimum(rules.group_chance * number, 1.0), 0.0)
+        np.fill_diagonal(heights, 0.0)
+        small = both_few & (heights < rules.group_drawn)
         np.fill_diagonal(small, False)
         if not small.any():
             return self._without(), (heights, _NO_PAIRS, NO_LINKS[2])
         columns = along(np.empty((0, d)))[0].shape[1]
         pairs = _pairs(heights, small, max(min(k, rules.group_numbers // columns), 1))
-        lines = np.empty((len(pairs), d)), np.empty(len(pairs))
-        nearness.draw_lines(pairs, L, place, shapes.mean, lines)
-        direction, offset = lines[0] / shapes.frame[1], lines[1]
+        a, b = pairs.T
+        way = place[b] - place[a]  # Fisher's direction, in the mean shape
+        direction = way @ W / np.maximum((way * way).sum(axis=1), 1e-300)[:, None]
+        offset = (direction * shapes.mean[a]).sum(axis=1)
+        direction = direction / shapes.frame[1]
         offset = offset + direction @ shapes.frame[0]
         direction, more = along(direction)
         ids = shapes.ids[pairs]
         new = Lines(ids, direction, offset + more, self._seen_of(ids), self.usual)
-        a, b = pairs.T
         ratio = np.minimum(new._valleys(rules), 1.0 - heights[a, b])
         heights[a, b] = heights[b, a] = 1.0 - ratio
         return new, (heights, pairs, ratio)
+
+    def _look(self, rows: Rows) -> Array:
+        """Return how many rows (m, 3) lie between the two of each line, and at each of them.
+
+        They do in the middle third of the line, and in windows about its ends, each as wide. Rows
+        with gaps (NaN) do not count.
+        """
+        X, z = rows
+        out = np.empty(self.seen.shape)
+        for i, (a, b) in enumerate(self.pairs.tolist()):
+            at = X[(z == a) | (z == b)] @ self.direction[i] - self.offset[i]
+            out[i] = [np.count_nonzero(np.abs(at - x) < _MIDDLE) for x in (0.5, 0.0, 1.0)]
+        return out
 
     def _without(self) -> Lines:
         """Return no lines, but what was usual."""
@@ -132,3 +156,25 @@ def _pairs(heights: Array, small: NDArray[np.bool_], most: int) -> Ints:
         nearest = np.sort(np.argsort(heights[a, b], kind="stable")[:most])
         a, b = a[nearest], b[nearest]
     return np.column_stack([a, b]).astype(np.int64)
+
+
+def _by_chance(place: Array) -> Array | None:
+    """Return how many clusters would be as near to each (k, k) as each other one is, by chance.
+
+    Places (k, d) are in the deviations of all clusters' mean shape. How fast the number of
+    neighbours grows with the distance, as a power of it, is that of all clusters' neighbours but
+    the nearest. There is no such number if the shape is flat, or means coincide.
+    """
+    square = np.stack([((place - one) ** 2).sum(axis=1) for one in place])
+    others = square + np.diag(np.full(len(place), np.inf))
+    near = np.sort(np.partition(others, _NEIGHBOURS - 1, axis=1)[:, :_NEIGHBOURS], axis=1)
+    last = near[:, -1:]
+    if not (last > 0.0).all():
+        return None
+    each = np.log(np.maximum(near[:, 1:], _TINY * last))
+    level = each.mean(axis=1)
+    power = _EXCESS * len(place) / max(float((np.log(last) - each).sum()), 1e-300)
+    log_square = np.log(np.maximum(square, _TINY * np.minimum(last, last.T)))
+    number = power * (log_square - 0.5 * (level[:, None] + level)) + _WITHIN
+    out: Array = np.exp(np.minimum(number, 50.0))
+    return out

@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
+from scstream.groups.boundaries import SUMS, look, touching, turned
+from scstream.groups.judging import judge
 from scstream.groups.near import Along, Lines, Rows
 from scstream.groups.shapes import Shapes
 from scstream.groups.tree import Joined, same
-from scstream.kernels import seams, wholes
 from scstream.records import BatchRecord
 from scstream.sampler.rules import Rules
 from scstream.support.frozen import frozen
 
 Ints = NDArray[np.int64]
-_A_CLUSTER = 16  # pairs for which there is room, for each cluster
+_A_CLUSTER = 16  # pairs that touch for each cluster, at most
 _NOBODY = np.zeros(0, dtype=np.int64)
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
@@ -39,7 +39,7 @@ class Seams:
     pairs : ndarray (m, 2)
         The ids of the two clusters of each seam.
     sums : ndarray (m, 15)
-        What rows showed, see `scstream.kernels.seams`.
+        What rows showed, see `scstream.groups.boundaries.look`.
     ids, whole : ndarray (k,)
         Clusters, and what each was last found to be a part of.
     changed : ndarray (c,)
@@ -51,7 +51,7 @@ class Seams:
     """
 
     pairs: Ints = field(default_factory=lambda: _NO_PAIRS)
-    sums: Array = field(default_factory=lambda: np.zeros((0, seams.SUMS)))
+    sums: Array = field(default_factory=lambda: np.zeros((0, SUMS)))
     ids: Ints = field(default_factory=lambda: _NOBODY)
     whole: Ints = field(default_factory=lambda: _NOBODY)
     changed: Ints = field(default_factory=lambda: _NOBODY)
@@ -98,30 +98,28 @@ class Seams:
         ``doubt`` (k, k) says which clusters touch; ``along`` is `Family.along`.
         """
         lines, links = self.lines.redrawn(shapes, along, rules)
-        e = len(links[1])
-        (k, d), n = shapes.mean.shape, len(rows[1])
-        most = min(k * (k - 1) // 2, _A_CLUSTER * k)
-        pairs, sums = np.empty((most + k + e, 2), dtype=np.int64), np.empty((most, seams.SUMS))
-        between, heights = np.empty(most), np.empty(k)
-        merges = np.empty((k, 2), dtype=np.int64)
-        part = np.empty(k, dtype=np.int64)
-        floats, ints = _room(k, d, n, most, e)
+        ids, n = shapes.ids, len(rows[1])
         share = 0.5 ** (n / rules.group_memory)
-        m, n_merges = wholes.step(
-            rows,
-            shapes.frame,
-            (shapes.ids, shapes.count, shapes.mean, shapes.cov, doubt),
-            (self.pairs, self.sums, self.changed, share, rules.group_changed, rules.group_overlap),
-            self._whole_of(shapes.ids),
-            links,
-            rules.group_judging,
-            (np.empty(floats), np.empty(ints, dtype=np.int64)),
-            (pairs, sums, between, merges, heights, part),
-        )
-        joined = Joined(part, merges[:n_merges], heights[:n_merges])
+        most = _A_CLUSTER * len(ids)
+        pairs = touching(doubt, shapes.count, rules.group_overlap, most)
+        sums, square = look(rows, shapes, pairs)
+        kept = np.full(len(ids), share)
+        kept[np.isin(ids, self.changed)] *= rules.group_changed
+        sums += kept[pairs].min(axis=1, initial=1.0)[:, None] * self._sums_of(ids[pairs])
+        joined = judge((pairs, sums, square), shapes, self._whole_of(ids), links, rules)
         seen = share * self.rows + n
-        ids = shapes.ids
-        return Seams(ids[pairs[:m]], sums[:m], ids, part, _NOBODY, seen, lines), joined
+        return Seams(ids[pairs], sums, ids, joined.part, _NOBODY, seen, lines), joined
+
+    def _sums_of(self, pairs: Ints) -> Array:
+        """Return what is known of pairs of ids (m, 2), either of which may come first."""
+        before = {tuple(sorted(pair)): i for i, pair in enumerate(self.pairs.tolist())}
+        found = [before.get(tuple(sorted(pair)), -1) for pair in pairs.tolist()]
+        at = np.array(found, dtype=np.int64)
+        out = np.zeros((len(pairs), SUMS))
+        known = at >= 0
+        at, same_order = at[known], self.pairs[at[known], 0] == pairs[known, 0]
+        out[known] = turned(self.sums[at], ~same_order)
+        return out
 
     def _whole_of(self, ids: Ints) -> Ints:
         """Return what each cluster (k,) was a part of, -1 if that is not known."""
@@ -129,10 +127,3 @@ class Seams:
             return self.whole
         known = dict(zip(self.ids.tolist(), self.whole.tolist(), strict=True))
         return np.array([known.get(i, -1) for i in ids.tolist()], dtype=np.int64)
-
-
-@lru_cache
-def _room(k: int, d: int, n: int, most: int, e: int) -> tuple[int, int]:
-    """Return how many floats and whole numbers of room kernels need."""
-    one, other = seams.room_needed(k, d, n), wholes.room_needed(k, d, most, e)
-    return max(one[0], other[0]), max(one[1], other[1])

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
+from scstream.families.packed import unpack
 from scstream.families.recoded import Recoded
-from scstream.kernels import seams
 from scstream.sampler.learner import Learner
 from scstream.sampler.rules import Rules
 from scstream.support.frozen import frozen
@@ -34,9 +34,7 @@ class Shapes:
         count = np.ascontiguousarray(totals[:, 0])
         prior = family.small_gaussian()
         if prior is not None and (family.narrows or prior.columns == family.columns_taken()):
-            d = prior.columns
-            mean, cov = np.empty((k, d)), np.empty((k, d, d))
-            seams.shapes(totals, prior.row, prior.more, mean, cov)
+            mean, cov = _expected(prior.row + totals, prior.more, prior.columns)
             return Shapes(state.ids, count, mean, cov, family.frame)
         if family.independent_blocks(0)[0].family is not family:
             return None  # blocks of columns, of which some only may be Gaussian
@@ -59,3 +57,14 @@ class Shapes:
         return Shapes(
             state.ids, count, np.ascontiguousarray(mean), np.ascontiguousarray(cov), frame
         )
+
+
+def _expected(tau: Array, more: float, d: int) -> tuple[Array, Array]:
+    """Return expected means and covariances of Gaussian clusters from their statistics (k, p).
+
+    ``more`` is by how much the degrees of freedom exceed the count.
+    """
+    n = tau[:, :1]
+    mean = tau[:, 1 : 1 + d] / n
+    scatter = unpack(tau[:, 1 + d :], d) - n[..., None] * mean[:, :, None] * mean[:, None]
+    return mean, scatter / np.maximum(n + more - d - 1.0, 1.0)[..., None]

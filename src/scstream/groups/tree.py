@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
-from scstream.kernels import joining
 from scstream.support.frozen import frozen
 
 Ints = NDArray[np.int64]
@@ -132,13 +131,26 @@ def join(links: Links, level: float, bridge: float) -> Joined:
     connects nobody: it joins one of them, and is low ground from the other's view. The second
     depth is scaled so that a link at ``bridge`` times the lower peak has the height ``level``.
     """
-    k = len(links.peak)
-    merges, heights = np.empty((k, 2), dtype=np.int64), np.empty(k)
-    power = log1p(-min(level, 1.0 - 1e-6)) / log(bridge)
-    room = np.empty(k, dtype=np.int64), np.empty(k)
-    n = joining.join(links.pairs, links.ratio, links.peak, power, room, (merges, heights))
-    merges, heights = merges[:n], heights[:n]
-    return Joined(parts(merges, heights, level, k), merges, heights)
+    k, power = len(links.peak), log1p(-min(level, 1.0 - 1e-6)) / log(bridge)
+    known = links.ratio > 0.0
+    pairs, depth = links.pairs[known], np.log(links.ratio[known])
+    saddle = links.peak[pairs].min(axis=1) + depth
+    node, top = np.arange(k), links.peak.copy()  # of each cluster's group
+    merges: list[list[int]] = []
+    deepest: list[float] = []
+    while len(pairs):
+        deep = np.minimum(depth, power * np.minimum(saddle - top[pairs].min(axis=1), 0.0))
+        best = int(np.where(deep == deep.max(), saddle, -np.inf).argmax())
+        a, b = sorted(node[pairs[best]].tolist())
+        own = (node == a) | (node == b)
+        node[own], top[own] = k + len(merges), top[pairs[best]].max()
+        merges.append([a, b])
+        deepest.append(float(deep[best]))
+        apart = node[pairs[:, 0]] != node[pairs[:, 1]]
+        pairs, depth, saddle = pairs[apart], depth[apart], saddle[apart]
+    table = np.array(merges, dtype=np.int64).reshape(-1, 2)
+    heights = np.maximum.accumulate(np.maximum(1.0 - np.exp(deepest), 0.0))
+    return Joined(parts(table, heights, level, k), table, heights)
 
 
 def grow(
@@ -208,9 +220,13 @@ def parts(merges: Ints, heights: Array, level: float, k: int) -> Ints:
 
 def _parts(merges: Ints, n: int, k: int) -> Ints:
     """Return the group (k,) of each cluster after n merges, numbered from 0 in their order."""
-    out = np.empty(k, dtype=np.int64)
-    joining.numbered(merges, n, np.empty(2 * k, dtype=np.int64), out)
-    return out
+    owner = list(range(k + n))
+    for i, (a, b) in enumerate(merges[:n].tolist(), k):
+        owner[a] = owner[b] = i
+    for node in reversed(range(k + n)):  # what joins others is always the later node
+        owner[node] = owner[owner[node]]
+    names: dict[int, int] = {}
+    return np.array([names.setdefault(node, len(names)) for node in owner[:k]], dtype=np.int64)
 
 
 def same(a: Ints, b: Ints) -> bool:

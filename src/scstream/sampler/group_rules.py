@@ -7,9 +7,6 @@ Scores are mean ARIs of groups on seeds 100 to 103 of the streams of ``benchmark
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-
-from scstream.kernels.wholes import Judging
 
 
 @dataclass(frozen=True)
@@ -170,10 +167,3 @@ class GroupRules:
     group_stale: float = 0.3
     group_columns: int = 100
     group_same: float = 0.25
-
-    @cached_property
-    def group_judging(self) -> tuple[float, ...]:
-        """What seams are judged by, as kernels take it: `scstream.kernels.wholes.Judging`."""
-        numbers = {name: getattr(self, f"group_{name}") for name in Judging._fields}
-        numbers["level"] = min(max(self.group_level, 1e-6), 1.0 - 1e-6)
-        return tuple(float(number) for number in numbers.values())

@@ -1,11 +1,11 @@
-"""What rows show at the seams between clusters, against the same in plain NumPy."""
+"""What rows show at the boundaries between clusters, against the same one pair at a time."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from scstream.kernels import seams
-from scstream.kernels.profiles import BINS
+from scstream.groups.boundaries import BINS, look, touching
+from scstream.groups.shapes import Shapes
 
 
 def world(seed, d=3, k=4, n=400):
@@ -19,19 +19,6 @@ def world(seed, d=3, k=4, n=400):
     X = shift + scale * (mean[z] + np.einsum("nij,nj->ni", factor[z], rng.normal(size=(n, d))))
     count = np.bincount(z, minlength=k).astype(float)
     return X, ids[z], (shift, scale), (ids, count, mean, cov, np.full((k, k), 1e6))
-
-
-def followed(X, labels, frame, clusters, old=None, changed=(), share=1.0, most=None):
-    k, d = clusters[2].shape
-    most = k * (k - 1) // 2 if most is None else most
-    pairs, sums = np.empty((most, 2), dtype=np.int64), np.empty((most, seams.SUMS))
-    floats, ints = seams.room_needed(k, d, len(X))
-    if old is None:
-        old = np.zeros((0, 2), dtype=np.int64), np.zeros((0, seams.SUMS))
-    before = (*old, np.array(changed, dtype=np.int64), share, 0.3, 0.01)
-    room = np.empty(floats), np.empty(ints, dtype=np.int64)
-    m = seams.follow((X, labels), frame, clusters, before, room, (pairs, sums, np.empty(most)))
-    return pairs[:m], sums[:m]
 
 
 def plain(X, labels, frame, clusters, a, b):
@@ -114,7 +101,9 @@ def side(t, end):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_sums_are_those_of_plain_numpy(d, seed):
     data = world(seed, d)
-    pairs, sums = followed(*data)
+    X, labels, frame, (ids, count, mean, cov, doubt) = data
+    pairs = touching(doubt, count, 0.01, 6)
+    sums, _ = look((X, labels), Shapes(ids, count, mean, cov, frame), pairs)
     assert len(pairs) == 6
     shown = 0
     for (a, b), found in zip(pairs, sums, strict=True):

@@ -1,11 +1,12 @@
-"""Who is joined to whom, by what rows showed at the seams."""
+"""Who is joined to whom, by what rows showed at the boundaries."""
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
+from scstream.groups.judging import judge
 from scstream.groups.near import NO_LINKS
-from scstream.kernels import wholes
+from scstream.groups.shapes import Shapes
 from scstream.sampler.rules import RULES
 
 HALF_GAUSSIAN, STRIP, EXPONENTIAL = np.pi / 2.0, 4.0 / 3.0, 2.0
@@ -25,18 +26,11 @@ def formed(sums, count=(100.0, 100.0), mean=((0.0, 0.0), (3.0, 0.0)), size=(1.0,
     k, sums = len(count), np.array(sums).reshape(-1, 15)
     cov = np.array([s * np.eye(2) for s in size]) if cov is None else cov
     links = NO_LINKS if links is None else links
-    floats, ints = wholes.room_needed(k, 2, len(sums), len(links[1]))
-    room = np.empty(floats), np.empty(ints, dtype=np.int64)
-    table = np.zeros((len(sums) + k + len(links[1]), 2), dtype=np.int64)
-    table[: len(sums)] = np.array(pairs)[: len(sums)]
-    merges, heights = np.empty((k, 2), dtype=np.int64), np.empty(k)
-    part = np.empty(k, dtype=np.int64)
-    clusters = np.array(count), np.array(mean), cov
-    between = np.array([squared_distance(*clusters[1:], *pair) for pair in table[: len(sums)]])
-    seams = table, sums, between
-    n = wholes.form(seams, clusters, np.array(whole), links, rules.group_judging, room,
-                    (merges, heights, part))  # fmt: skip
-    return merges[:n], heights[:n], part.tolist()
+    table = np.array(pairs)[: len(sums)].reshape(-1, 2)
+    shapes = Shapes(np.arange(k), np.array(count), np.array(mean), cov, (np.zeros(2), np.ones(2)))
+    square = np.array([squared_distance(shapes.mean, cov, *pair) for pair in table])
+    joined = judge((table, sums, square), shapes, np.array(whole), links, rules)
+    return joined.merges, joined.heights, joined.part.tolist()
 
 
 def squared_distance(mean, cov, a, b):
