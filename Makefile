@@ -25,7 +25,7 @@ endef
 export CHECK_VERSION
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types kernels unit test-slow mutants quality soak bench-speed bench bench-full \
+.PHONY: help demo test lint types unit test-slow mutants quality soak bench-speed bench bench-full \
         bench-report page picture docs dist format clean
 
 help:  ## list these commands
@@ -36,7 +36,7 @@ demo: $(READY)  ## cluster a drifting stream, print what was found, draw scstrea
 	@$(RUN) -m scstream demo $(ARGS)
 
 test: lint  ## lint, types and all tests but the slow ones
-	@$(MAKE) --no-print-directory -j 3 types kernels $(BROWSER_READY)
+	@$(MAKE) --no-print-directory -j 2 types $(BROWSER_READY)
 	@$(UNIT)
 
 lint: $(READY)  ## ruff: format and rules; which folder may import which
@@ -47,10 +47,7 @@ lint: $(READY)  ## ruff: format and rules; which folder may import which
 types: $(READY)  ## mypy
 	@$(RUN) -m mypy
 
-kernels: $(READY)  ## compile the usual kernels, once
-	@$(RUN) -m scstream compile --quiet
-
-unit: kernels $(BROWSER_READY)  ## pytest (ARGS="-k name" to choose); some tests wait: three at a time
+unit: $(READY) $(BROWSER_READY)  ## pytest (ARGS="-k name" to choose); some tests wait: three at a time
 	@$(UNIT)
 
 test-slow: $(READY)  ## the slow statistical tests

@@ -12,8 +12,7 @@ from scipy import sparse, special
 
 from scstream.engines import CpuEngine
 from scstream.families import BY_NAME, Family, Gaussian, Multinomial, Product
-from scstream.kernels.draws import Draws
-from scstream.sampler.generic import GenericSteps
+from scstream.sampler.context import Context
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,10 +41,10 @@ class Problem:
     def T(self) -> np.ndarray:
         return dense(self.family.statistics(self.points))
 
-    def context(self, alpha: float) -> GenericSteps:
+    def context(self, alpha: float) -> Context:
         """Return what ratios are computed with; there is no batch."""
-        rng = Draws.of(np.random.default_rng(0))
-        return GenericSteps(self.family, CpuEngine(), rng, alpha, 1, 0)
+        rng = np.random.default_rng(0)
+        return Context(self.family, CpuEngine(), rng, alpha, 1, 0)
 
     def sums(self) -> np.ndarray:
         """Statistics (2, p) of the two groups."""

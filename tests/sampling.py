@@ -9,10 +9,9 @@ from problems import dense
 
 from scstream.engines import CpuEngine, Sums
 from scstream.families import Family, Gaussian, Multinomial
-from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
-from scstream.sampler.context import Outliers
-from scstream.sampler.generic import GenericSteps
+from scstream.sampler.context import Context, Outliers
+from scstream.sampler.sweep import restricted_sweep
 from scstream.sampler.window import Forgetting
 
 FORGETTINGS = {
@@ -99,11 +98,11 @@ class Stream:
         start = np.stack([T[i::5].sum(axis=0) for i in range(5)])
         family = family.adapt(start)
         everything = Outliers(0.05, T.sum(axis=0)[None]) if outliers else None
-        rng = Draws.of(np.random.default_rng(seed))
-        self.ctx = GenericSteps(family, CpuEngine(), rng, 1.0, seed, 0, everything)
+        rng = np.random.default_rng(seed)
+        self.ctx = Context(family, CpuEngine(), rng, 1.0, seed, 0, everything)
         self.load(0)
         self.state = State.start(FORGETTINGS[forgetting], start, 0.0, 0)
-        self.state = self.ctx.restricted_sweep(self.state)
+        self.state = restricted_sweep(self.ctx, self.state)
 
     def load(self, batch: int) -> None:
         family = self.ctx.family
@@ -118,7 +117,7 @@ class Stream:
         self.state = self.state.settle(time - 1.0).advance(time)
         self.load(int(time))
         self.ctx.batch = int(time)
-        self.state = self.ctx.restricted_sweep(self.state)
+        self.state = restricted_sweep(self.ctx, self.state)
 
     def check(self, *, shared: bool = False) -> None:
         """Check the state, and that it agrees with the labels that the engine holds.

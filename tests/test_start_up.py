@@ -1,4 +1,4 @@
-"""Starting up: what an import loads, and what the first use compiles, and says about it."""
+"""Starting up: what an import loads, and from where."""
 
 import os
 import re
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import scstream
-from scstream.kernels import ahead, needed
 
 
 def run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -40,93 +39,6 @@ print(*sys.modules)
 """
     loaded = set(run(code).stdout.split())
     assert not loaded & {"matplotlib", "distributed", "torch", "PIL", "av"}
-
-
-FIRST_USE = """
-import sys
-import numpy as np
-from scstream import ScStream
-from scstream.kernels import ahead
-ahead._cores = lambda: 2
-n, d = map(int, sys.argv[1:])
-rng = np.random.default_rng(0)
-model = ScStream(random_state=0)
-for batch in range(2):
-    model.partial_fit(rng.normal(size=(n, d)) + 9.0 * rng.integers(2, size=(n, 1)))
-    model.predict(rng.normal(size=(10, d)))
-print(model.n_batches_)
-"""
-OTHER_USES = """
-model.predict_proba(rng.normal(size=(10, d)))
-model.score_samples(rng.normal(size=(10, d)))
-from importlib import import_module
-from scstream.kernels import needed
-for name, types in needed.signatures().items():
-    module, _, kernel = name.partition(".")
-    kernel = getattr(import_module(f"scstream.kernels.{module}"), kernel)
-    for used in set(kernel.signatures) - {tuple(types)}:
-        print(name, "was compiled for", used)
-"""
-AGAIN = """
-X = rng.normal(size=(n, d))
-X.flags.writeable = {writeable}
-model.partial_fit(X, sample_weight=X[:, 0] ** 2)
-model.predict(X)
-"""
-
-
-@pytest.mark.first
-@pytest.mark.parametrize(
-    "shape", [("200", "2"), ("600", "32"), pytest.param(("300", "16"), marks=pytest.mark.slow)]
-)  # the kernels of the last are among those of the second
-def test_compiling_is_announced_once_and_what_is_on_disk_is_not_compiled_again(
-    shape, tmp_path
-) -> None:
-    """Whatever the second process compiles is of the types that are asked for."""
-    written, fixed = (AGAIN.format(writeable=writeable) for writeable in (True, False))
-    first = run(FIRST_USE + written + OTHER_USES, *shape, NUMBA_CACHE_DIR=str(tmp_path))
-    assert first.stdout == "2\n"
-    assert first.stderr.count("\n") == 1
-    assert re.match(
-        r"scstream: compiling its kernels for this kind of work, about \d+ s, kept", first.stderr
-    )
-    second = run(FIRST_USE + fixed, *shape, NUMBA_CACHE_DIR=str(tmp_path))
-    assert second.stdout == "2\n"
-    assert second.stderr == ""  # nor are arrays that must not be written a reason to compile
-
-
-def test_kernels_of_large_batches_are_compiled_for_the_types_that_are_asked_for() -> None:
-    code = """
-import numpy as np
-from scstream import ScStream
-from scstream.kernels import ahead, needed
-ahead.can_help = lambda: False
-rng = np.random.default_rng(0)
-model = ScStream(random_state=0)
-for n in (5000, 5000, 300, 5000):
-    model.partial_fit(rng.normal(size=(n, 2)) + 9.0 * rng.integers(3, size=(n, 1)))
-    model.predict(rng.normal(size=(10, 2)))
-for name, types in needed.large_batches().items():
-    for used in set(ahead.kernel_of(name).signatures) - {tuple(types)}:
-        print(name, "was compiled for", used)
-"""
-    assert run(code).stdout.split() == []
-
-
-def test_without_compiling_labels_are_the_same() -> None:
-    code = """
-import numpy as np
-from scstream import ScStream
-rng = np.random.default_rng(0)
-model = ScStream(random_state=0, max_sweeps=3)
-for batch in range(3):
-    X = rng.normal(size=(40, 2)) + 9.0 * rng.integers(2, size=(40, 1))
-    model.partial_fit(X)
-    print(*model.labels_, *model.predict(X[::-1]))
-"""
-    plain = run(code, NUMBA_DISABLE_JIT="1")
-    assert plain.stderr == ""
-    assert plain.stdout == run(code).stdout
 
 
 @pytest.fixture
@@ -160,27 +72,8 @@ def test_the_command_line_imports_nothing_from_the_working_folder(traps: Path) -
     assert not (traps / "imported").exists()
 
 
-def test_the_second_process_imports_nothing_from_the_working_folder(
-    traps: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in needed.small_batches():  # all are claimed, so there is nothing to compile
-        traps.joinpath("claims", name).parent.mkdir(exist_ok=True)
-        traps.joinpath("claims", name).touch()
-    monkeypatch.chdir(traps)
-    monkeypatch.setattr("tempfile.mkdtemp", lambda prefix: str(traps / "claims"))
-    monkeypatch.setattr(sys, "path", ["", str(traps), *sys.path])
-    monkeypatch.setenv("PYTHONPATH", str(traps))
-    helper = ahead._Helper(needed.small_batches)
-    helper.start()
-    helper.finish()
-    assert helper._process is not None
-    assert helper._process.wait() == 0
-    helper.stop()
-    assert not (traps / "imported").exists()
-
-
-def test_only_the_second_process_is_ever_started() -> None:
-    """Whoever starts another process tests it as above."""
+def test_no_other_process_is_ever_started() -> None:
+    """Whoever starts one tests it as above."""
     starts = re.compile(
         r"\b(subprocess|multiprocessing|ProcessPoolExecutor|popen|fork|posix_spawn|os\.(exec|spawn|system)\w*)\b"
     )
@@ -191,4 +84,4 @@ def test_only_the_second_process_is_ever_started() -> None:
         for line in path.read_text().splitlines()
         if re.search(rf"(import|from) .*{starts.pattern}|{starts.pattern}\(", line)
     }
-    assert found == {"kernels/ahead.py"}
+    assert not found

@@ -14,9 +14,8 @@ from benchmarks.speed.timing import Job, Options, alternate, say
 from scstream import Gaussian
 from scstream.datasets import gaussian_stream
 from scstream.engines import CpuEngine
-from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
-from scstream.sampler.generic import GenericSteps
+from scstream.sampler.context import Context
 from scstream.sampler.sweep import deterministic_sweep, restricted_sweep
 from scstream.sampler.window import Forgetting
 from scstream.support.blas import single_threaded
@@ -51,9 +50,9 @@ def _large(options: Options, X: np.ndarray, labels: np.ndarray) -> dict[str, flo
     for threads in (1, 2):
         engine = CpuEngine(threads)
         engine.load(family, X, np.ones(len(X)))
-        ctx = GenericSteps(family, engine, Draws.of(np.random.default_rng(1)), 1.0, 0, 0)
+        ctx = Context(family, engine, np.random.default_rng(1), 1.0, 0, 0)
 
-        def sweep(kind: Callable[..., State], turn: int, ctx: GenericSteps = ctx) -> None:
+        def sweep(kind: Callable[..., State], turn: int, ctx: Context = ctx) -> None:
             with single_threaded():
                 kind(ctx, state)
 

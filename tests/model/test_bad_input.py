@@ -12,7 +12,6 @@ from streams import blobs, counts, snapshot
 
 from scstream import Gaussian, Multinomial, ScStream
 from scstream.engines import CpuEngine
-from scstream.kernels import small_batch
 
 # How far a model is when the mistake happens: rows of each batch it has seen. A model with few
 # rows still keeps them (see the notes of `ScStream`), which is another way through the code.
@@ -404,7 +403,7 @@ def test_a_generator_of_the_users_moves_on_only_if_the_batch_was_learned(make, m
 
     def offend(m):
         with monkeypatch.context() as patch:
-            patch.setattr(small_batch, "sweep", lambda *_: 1 / 0)
+            patch.setattr(CpuEngine, "sweep", lambda *_: 1 / 0)
             m.partial_fit(X)
 
     refused(model, ZeroDivisionError, "division", offend)

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from scstream import Rules, ScStream
+from scstream import ScStream
 from scstream.datasets import gaussian_stream
-
-STEPWISE = Rules(compiled_columns=0)
 
 
 def places(k, d, rng):
@@ -69,11 +67,10 @@ def test_a_hundred_times_as_many_rows():
 
 
 @pytest.mark.parametrize(("d", "k", "box", "off"), [(3, 12, 4.0, 2), (5, 20, 5.0, 0)])
-@pytest.mark.parametrize("rules", [Rules(), STEPWISE])
-def test_clusters_that_overlap_are_not_split_where_labels_cut_them(d, k, box, off, rules):
+def test_clusters_that_overlap_are_not_split_where_labels_cut_them(d, k, box, off):
     for seed in range(3):
         first, *later = gaussian_stream(6, 20_000, k, d, box=box, drift="none", random_state=seed)
-        model = ScStream(random_state=0, half_life=None, max_sweeps=3, rules=rules)
+        model = ScStream(random_state=0, half_life=None, max_sweeps=3)
         model.set_params(splits=False, merges=False).partial_fit(first.X, labels=first.y)
         model.set_params(splits=True, merges=True)
         found = [model.partial_fit(batch.X).n_clusters_ for batch in later]

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-from scstream import Rules, ScStream
+from scstream import ScStream
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(compiled_columns=0)])
 @pytest.mark.parametrize("n", [300, 1000, 8000])
-def test_one_cluster_is_one(n, rules):
+def test_one_cluster_is_one(n):
     for seed in range(3):
         X = np.random.default_rng(seed).normal(size=(n, 1))
-        assert ScStream(random_state=seed, rules=rules).partial_fit(X).n_clusters_ == 1
+        assert ScStream(random_state=seed).partial_fit(X).n_clusters_ == 1
 
 
 @pytest.mark.parametrize("apart", [4.0, 6.0, 10.0])

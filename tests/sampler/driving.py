@@ -8,7 +8,6 @@ from sampling import FORGETTINGS, random_state
 
 from scstream.engines import CpuEngine, Sums
 from scstream.families import Gaussian
-from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.dormant import Dormant
@@ -49,7 +48,7 @@ def ids_of_parts(family, past, old, new) -> list[int]:
     now = Sums(parts, np.array([[len(old), len(new)]]), nobody.astype(np.int64), nobody)
     before = state.advance(1.0)
     state, _ = replace(before, now=now).split(np.array([0]), 1.0)
-    ctx = Context(family, CpuEngine(), Draws.of(np.random.default_rng(0)), 1.0, 0, 0)
+    ctx = Context(family, CpuEngine(), np.random.default_rng(0), 1.0, 0, 0)
     return keep_names(ctx, before, state, [(0, 1)])[0].ids.tolist()
 
 
@@ -92,7 +91,7 @@ def came_back(centres) -> list[bool]:
     state = State.start(FORGETTINGS["half-life"], np.array(new), 0.0, 8)
     nobody = np.zeros(0, dtype=np.int64)
     memory = Dormant(np.array([3]), np.zeros(1), old[None], nobody, np.zeros(0))
-    ctx = Context(family, CpuEngine(), Draws.of(rng), 1.0, 0, 0)
+    ctx = Context(family, CpuEngine(), rng, 1.0, 0, 0)
     state, _ = memory.reunite(ctx, state)
     return (state.ids == 3).tolist()
 

@@ -13,14 +13,14 @@ from scstream.datasets import gaussian_stream
 from scstream.engines import CpuEngine
 from scstream.evaluate import prequential
 from scstream.families import Gaussian
-from scstream.kernels.draws import Draws
 from scstream.sampler.batch import Course, first_batch, later_batch
+from scstream.sampler.context import Context
 from scstream.sampler.founders import log_prediction
-from scstream.sampler.generic import GenericSteps
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Plan
 from scstream.sampler.rules import Rules
+from scstream.sampler.sweep import predictive_sweep
 from scstream.sampler.window import Forgetting
 
 HALF_LIFE = FORGETTINGS["half-life"]
@@ -45,7 +45,7 @@ class Batches(Stream):
     def __init__(self, n=120, shift=0.0):
         self.n, self.shift, self.seed = n, shift, 0
         family = Gaussian().prepare(self.draw(0))
-        self.ctx = GenericSteps(family, Counting(), Draws.of(np.random.default_rng(0)), 1.0, 1, 0)
+        self.ctx = Context(family, Counting(), np.random.default_rng(0), 1.0, 1, 0)
         self.load(0)
 
     def draw(self, batch):
@@ -280,7 +280,7 @@ def test_what_the_past_predicts_is_the_rise_of_the_log_posterior():
     batch = Batches().learned()
     state = batch.state.settle(0.0).advance(1.0)
     batch.load(1)
-    swept = batch.ctx.predictive_sweep(state)
+    swept = predictive_sweep(batch.ctx, state)
     family, past = batch.ctx.family, state.totals
     level = log_posterior(family, batch.ctx.alpha, swept.totals)
     before = log_posterior(family, batch.ctx.alpha, past)

@@ -8,11 +8,10 @@ from problems import problem
 
 from scstream import Diagonal, Gaussian, Spherical
 from scstream.engines import CpuEngine
-from scstream.kernels.draws import Draws
-from scstream.sampler.forgetting import completed_by_present, near, shares_worth_keeping
-from scstream.sampler.gaussian import GaussianSteps
-from scstream.sampler.generic import GenericSteps
+from scstream.sampler.context import Context
+from scstream.sampler.forgetting import completed_by_present, forget, near, shares_worth_keeping
 from scstream.sampler.initialise import start_from_labels
+from scstream.sampler.sweep import restricted_sweep
 from scstream.sampler.window import Forgetting, Window
 
 
@@ -163,7 +162,7 @@ def test_a_cluster_that_moved_keeps_less_of_its_past():
     assert np.all((share > 0) & (share <= 1))
 
 
-def kept_after(step, sizes, compiled, d=2):
+def kept_after(step, sizes, d=2):
     """Return what two clusters of so many points had, and the shares kept: each column steps so."""
     n, rng = sum(sizes), np.random.default_rng(1)
     family = Gaussian().prepare(rng.normal(size=(500, d)))
@@ -171,22 +170,20 @@ def kept_after(step, sizes, compiled, d=2):
     X = rng.normal(size=(n, d)) + 100.0 * labels[:, None]
     engine = CpuEngine()
     engine.load(family, X, np.ones(n))
-    steps = GenericSteps(family, engine, Draws.of(rng), 1.0, 0, 0)
+    steps = Context(family, engine, rng, 1.0, 0, 0)
     state = start_from_labels(steps, Forgetting(), labels, adapt=False).settle(0.0).advance(1.0)
     engine.load(family, X + step, np.ones(n))
-    make = GaussianSteps if compiled else GenericSteps
-    steps = make(family, engine, Draws.of(rng), 1.0, 0, 0)
-    state = steps.restricted_sweep(state)
+    steps = Context(family, engine, rng, 1.0, 0, 0)
+    state = restricted_sweep(steps, state)
     had = state.past[..., 0].sum(axis=1)
-    return had, steps.forget(state).past[..., 0].sum(axis=1) / had
+    return had, forget(steps, state).past[..., 0].sum(axis=1) / had
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_who_comes_far_away_is_somebody_else_and_nothing_is_forgotten(compiled):
+def test_who_comes_far_away_is_somebody_else_and_nothing_is_forgotten():
     """So the place is still known when its cluster comes back there."""
     for sizes in [2000, 200], [200, 2000]:
-        assert kept_after(11.0, sizes, compiled)[1][0] == 1.0
-    assert kept_after(13.0 / 8**0.5, [200, 200], compiled, 8)[1][0] == 1.0
+        assert kept_after(11.0, sizes)[1][0] == 1.0
+    assert kept_after(13.0 / 8**0.5, [200, 200], 8)[1][0] == 1.0
 
 
 @pytest.mark.parametrize("d", [1, 2, 8, 32])
@@ -198,7 +195,7 @@ def test_how_far_clusters_may_move_does_not_depend_on_the_number_of_columns(fami
     family = family().prepare(X)
     past = family.statistics(X).sum(axis=0)[None]
     family = family.adapt(past).settled(1)
-    ctx = GenericSteps(family, CpuEngine(), Draws.of(rng), 1.0, 0, 0)
+    ctx = Context(family, CpuEngine(), rng, 1.0, 0, 0)
     for length, expected in ((6.0, True), (10.2, False)):
         current = family.statistics(X + length / d**0.5).sum(axis=0)[None]
         assert near(ctx, past, current)[0] == expected
@@ -214,11 +211,11 @@ def test_entries_nobody_observed_do_not_speak_for_the_past(missing):
     family = family.adapt(family.statistics(before).sum(axis=0)[None])
     engine = CpuEngine()
     engine.load(family, before, np.ones(4000))
-    steps = GenericSteps(family, engine, Draws.of(rng), 1.0, 0, 0)
+    steps = Context(family, engine, rng, 1.0, 0, 0)
     state = start_from_labels(steps, Forgetting(), np.zeros(4000, dtype=np.int64), adapt=False)
     state = state.settle(0.0).advance(1.0)
     engine.load(family, gappy, np.ones(4000))
-    state = steps.restricted_sweep(state)
+    state = restricted_sweep(steps, state)
     swept, current = state.current[0], completed_by_present(steps, state)[0]
     observed = np.nanmean((gappy - family.frame[0]) / family.frame[1], axis=0)
     assert np.all(observed - swept[1:3] / swept[0] > 0.15)

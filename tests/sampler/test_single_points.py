@@ -8,8 +8,7 @@ from scipy.special import gammaln
 from scstream import Rules, ScStream
 from scstream.engines import CpuEngine
 from scstream.families import Gaussian, Multinomial
-from scstream.kernels.draws import Draws
-from scstream.sampler.generic import GenericSteps
+from scstream.sampler.context import Context
 from scstream.sampler.initialise import start_from_labels
 from scstream.sampler.single_points import move_single_points
 from scstream.sampler.window import Forgetting
@@ -21,8 +20,8 @@ def started(family, X, labels, seed=0, rules=RULES, alpha=1.0):
     """Return steps with the rows loaded, and the clusters of the labels."""
     X = family.check(X)
     family = family.prepare(X)
-    rng = Draws.of(np.random.default_rng(seed))
-    steps = GenericSteps(family, CpuEngine(), rng, alpha, seed, 0, None, rules)
+    rng = np.random.default_rng(seed)
+    steps = Context(family, CpuEngine(), rng, alpha, seed, 0, None, rules)
     steps.engine.load(family, X, np.random.default_rng(seed).uniform(0.5, 2.0, len(labels)))
     return steps, start_from_labels(steps, Forgetting(half_life=None), labels, adapt=False)
 

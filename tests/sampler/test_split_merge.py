@@ -12,8 +12,8 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import ScStream
-from scstream.kernels.draws import Draws
-from scstream.sampler.generic import GenericSteps
+from scstream.sampler import split_merge
+from scstream.sampler.context import Context
 from scstream.sampler.ratios import log_hastings_split
 from scstream.sampler.split_merge import (
     drop_forgotten,
@@ -21,8 +21,8 @@ from scstream.sampler.split_merge import (
     propose_merges,
     propose_splits,
 )
-from scstream.sampler.steps import Divided
-from scstream.sampler.subclusters import restart, set_present_apart
+from scstream.sampler.subclusters import divide, restart, set_present_apart
+from scstream.sampler.sweep import deterministic_sweep, restricted_sweep
 from scstream.sampler.window import Forgetting
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
@@ -42,17 +42,12 @@ class Tables:
         return False
 
 
-class Undivided(GenericSteps):
-    """Steps without points: what was split stays undivided."""
-
-    def divide(self, state, chosen, *, keep_better):
-        return Divided(state, None, None, apart=False, clear=False)
-
-
 @pytest.fixture
-def made_up():
+def made_up(monkeypatch):
     """Return steps without points, and four clusters of counts with a past."""
-    ctx = Undivided(PlainPoisson(2.0, 0.5), Tables(), Draws.of(np.random.default_rng(0)), 0.7, 1, 0)
+    # what was split stays undivided
+    monkeypatch.setattr(split_merge, "restart", lambda steps, state, chosen: state)
+    ctx = Context(PlainPoisson(2.0, 0.5), Tables(), np.random.default_rng(0), 0.7, 1, 0)
     state = random_state(K, 2, Forgetting(half_life=2.0))
     return ctx, replace(state, lived=0 * state.lived)
 
@@ -246,7 +241,7 @@ def test_candidates_are_the_commonest_rivals(neighbours):
 
 def sought(steps, state, chosen):
     """Return the clusters after a new division of the chosen ones was sought."""
-    return steps.divide(state, chosen, keep_better=True).state
+    return divide(steps, state, chosen, keep_better=True)[0]
 
 
 def log_ratios(stream):
@@ -414,8 +409,8 @@ def test_state_and_labels_agree_through_any_sequence_of_moves(name, forgetting, 
             True,
         ),
         "apart": lambda s: (set_present_apart(ctx, s), True),
-        "sweep": lambda s: (ctx.restricted_sweep(s), True),
-        "best": lambda s: (ctx.deterministic_sweep(s), True),
+        "sweep": lambda s: (restricted_sweep(ctx, s), True),
+        "best": lambda s: (deterministic_sweep(ctx, s), True),
     }
     for batch in range(4):
         time = float(batch)
@@ -444,7 +439,7 @@ def test_moves_make_do_with_no_points_at_all():
     ctx = stream.ctx
     state = stream.state.settle(0.0).advance(1.0)
     ctx.engine.load(ctx.family, np.zeros((0, 2)), np.zeros(0))
-    state = ctx.restricted_sweep(state)
+    state = restricted_sweep(ctx, state)
     state = sought(ctx, state, np.ones(state.k, dtype=bool))
     state, split = propose_splits(ctx, state, 1.0)
     assert split == []

@@ -12,10 +12,9 @@ from scstream import ScStream, Student
 from scstream.engines import CpuEngine
 from scstream.families import DiagonalStudent
 from scstream.families.tails import NORMAL
+from scstream.sampler import batch as batch_steps
 from scstream.sampler import first
-from scstream.sampler.generic import GenericSteps
 from scstream.sampler.rules import Rules
-from scstream.sampler.student import SmallStudentSteps
 
 
 def heavy_batches(seed, n_batches=3, k=4, d=2, df=3.0, n=400, apart=7.0):
@@ -28,36 +27,6 @@ def heavy_batches(seed, n_batches=3, k=4, d=2, df=3.0, n=400, apart=7.0):
         rows = rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(df, size=(n, 1)) / df)
         batches.append((rows + centres[y] + 0.3 * b, y))
     return batches
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_compiled_steps_do_what_the_generic_ones_do(seed, d):
-    prior = Student(3.0, mean=np.zeros(d), mean_strength=0.01, cov=1.0, cov_strength=d + 2.0)
-    models = [
-        ScStream(prior, random_state=seed, rules=rules)
-        for rules in (Rules(), Rules(compiled_columns=0))
-    ]
-    for X, _ in heavy_batches(seed, d=d, k=3 if d == 1 else 5):
-        for model in models:
-            model.partial_fit(X)
-        fast, plain = models
-        assert_array_equal(fast.labels_, plain.labels_)
-        assert_array_equal(fast.sublabels_, plain.sublabels_)
-        a, b = (m._learner.state.totals for m in models)
-        assert_allclose(a, b, rtol=1e-7, atol=1e-7)
-
-
-@pytest.mark.parametrize(("seed", "d"), [(4, 1), (11, 1), (9, 1), (2, 2)])
-def test_so_they_do_where_prior_and_tails_are_learned(seed, d):
-    """Of two or three clusters any strength of the prior is as probable, but for rounding."""
-    fast, plain = (
-        ScStream("student", random_state=seed, rules=rules)
-        for rules in (Rules(), Rules(compiled_columns=0))
-    )
-    for X, _ in heavy_batches(seed, d=d, k=3 if d == 1 else 5, n=120):
-        assert_array_equal(fast.partial_fit(X).labels_, plain.partial_fit(X).labels_)
-        assert_allclose(fast._learner.state.totals, plain._learner.state.totals, atol=1e-7)
 
 
 def test_with_hardly_any_tails_a_stream_is_clustered_as_by_the_gaussian_family():
@@ -251,15 +220,14 @@ def test_new_clusters_are_no_tails(family):
 def test_a_first_batch_of_normal_rows_is_soon_known_to_have_no_tails(n, tamed_rows, monkeypatch):
     """A sample finds the clusters. 2,000 rows settle it, or a few sweeps over all."""
     # broken on purpose (sweeps go on though rows were tamed in vain): 16 sweeps and more
-    seen, swept = [], [SmallStudentSteps.restricted_sweep, GenericSteps.restricted_sweep]
+    seen, swept = [], batch_steps.restricted_sweep
 
     def noted(steps, state, key=None):
         if steps.family.tames:
             seen.append(steps.engine.n_rows)
-        return swept[isinstance(steps, GenericSteps)](steps, state)
+        return swept(steps, state)
 
-    monkeypatch.setattr(SmallStudentSteps, "restricted_sweep", noted)
-    monkeypatch.setattr(GenericSteps, "restricted_sweep", noted)
+    monkeypatch.setattr(batch_steps, "restricted_sweep", noted)
     X, _ = heavy_batches(6, 1, df=1e6, n=n)[0]
     ScStream("student", random_state=0, n_jobs=1).partial_fit(X)
     assert sorted(set(seen)) == tamed_rows

@@ -12,7 +12,6 @@ from scstream import ScStream
 from scstream.datasets import multinomial_stream
 from scstream.engines import CpuEngine, Sums
 from scstream.families import Multinomial
-from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.split_merge import better_apart
@@ -107,7 +106,7 @@ def test_clusters_that_predict_a_batch_better_apart_stay_so(same):
     current = np.stack([sums[2:], 0.0 * sums[2:]], axis=1)
     nobody = np.zeros((2, 2))
     now = Sums(current, np.array([[40, 0], [40, 0]]), nobody.astype(np.int64), nobody)
-    ctx = Context(family, CpuEngine(), Draws.of(np.random.default_rng(0)), 1.0, 0, 0)
+    ctx = Context(family, CpuEngine(), np.random.default_rng(0), 1.0, 0, 0)
     pairs = np.array([[0, 1]])
     assert better_apart(ctx, replace(state, now=now), pairs).tolist() == [not same]
     long = State.start(Forgetting(), 4.0 * sums[:2], 0.0, 0).settle(0.0).advance(1.0)

@@ -8,34 +8,33 @@ import numpy as np
 
 from scstream.engines import CpuEngine
 from scstream.families import Family
-from scstream.kernels.draws import Draws
 from scstream.sampler import batch, initialise
 from scstream.sampler.clusters import State
-from scstream.sampler.generic import GenericSteps
+from scstream.sampler.context import Context
 from scstream.sampler.recipe import Plan
 from scstream.sampler.window import Forgetting
 
 
-def loaded(family: Family, X: np.ndarray, alpha: float, seed: int) -> GenericSteps:
+def loaded(family: Family, X: np.ndarray, alpha: float, seed: int) -> Context:
     """Return a context with the rows loaded, under the family's own prior."""
     X = family.check(X)
     family = family.prepare(X)
-    ctx = GenericSteps(family, CpuEngine(), Draws.of(np.random.default_rng(seed)), alpha, seed, 0)
+    ctx = Context(family, CpuEngine(), np.random.default_rng(seed), alpha, seed, 0)
     ctx.engine.load(family, X, np.ones(X.shape[0]))
     return ctx
 
 
-def in_one_cluster(ctx: GenericSteps) -> State:
+def in_one_cluster(ctx: Context) -> State:
     nothing = np.zeros(len(ctx.engine.labels), dtype=np.int64)
     return initialise.start_from_labels(ctx, Forgetting(half_life=None), nothing, adapt=False)
 
 
-def over_clustered(ctx: GenericSteps) -> State:
+def over_clustered(ctx: Context) -> State:
     return initialise.start_over_clustered(ctx, Plan(), Forgetting(half_life=None), adapt=False)
 
 
 def sampled(
-    ctx: GenericSteps, start: State, sweeps: int, look: Callable[[], Any], *, burn: int = 0,
+    ctx: Context, start: State, sweeps: int, look: Callable[[], Any], *, burn: int = 0,
     single_points: int = 0, two_way: bool = True,
 ) -> list[Any]:  # fmt: skip
     """Return what ``look`` sees after each sweep of `batch.first_batch` that never converges.

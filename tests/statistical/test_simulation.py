@@ -22,7 +22,6 @@ from statistical.sampler import loaded, over_clustered, sampled
 from scstream import Gaussian
 from scstream.sampler import split_merge
 from scstream.sampler.batch import log_posterior
-from scstream.sampler.generic import GenericSteps
 
 N, ALPHA, KAPPA, NU, BURN, DRAWS, THIN = 40, 1.0, 0.01, 8.0, 20, 19, 3
 FAMILY = Gaussian(mean=[0.0, 0.0], mean_strength=KAPPA, cov=1.0, cov_strength=NU)
@@ -130,7 +129,7 @@ def test_a_broken_ratio_is_caught():
 
     With those for splits alone they do not: merges, which follow each time, take splits back.
     """
-    right, rightly = split_merge.log_hastings_now, GenericSteps.merge_ratios
+    right, rightly = split_merge.log_hastings_now, split_merge.merge_ratios
 
     def split(*args):
         return right(*args) + 6.0
@@ -140,7 +139,7 @@ def test_a_broken_ratio_is_caught():
         return pairs, log_m - 6.0, level
 
     broken = patch.object(split_merge, "log_hastings_now", split)
-    with broken, patch.object(GenericSteps, "merge_ratios", merged):
+    with broken, patch.object(split_merge, "merge_ratios", merged):
         off = ranked(40, seed=2)[1]
     print(f"K {off:+.2f}")
     assert off > 0.6

@@ -31,7 +31,6 @@ from scstream.checkpoint.forms import (
 from scstream.engines import Sums
 from scstream.families import Family
 from scstream.families.widening import Widening
-from scstream.kernels.draws import generator_of, words_of
 from scstream.records import HISTORY, BatchRecord
 from scstream.sampler.alike import Alike, Likeness
 from scstream.sampler.clusters import State
@@ -230,13 +229,13 @@ def _make_learner(rng: Any, warmup: Any, **parts: Any) -> Learner:
     require(len(parts["latest"]) == state.k + 1, "latest is not about the clusters")
     pcg = isinstance(rng.bit_generator, np.random.PCG64)
     require(pcg, "the model's generator is not PCG64")
-    return Learner(rng=words_of(rng), warmup=warmup, **parts)
+    return Learner(rng=rng, warmup=warmup, **parts)
 
 
 learner = part(
     Learner,
     _make_learner,
-    lambda learner: {**vars(learner), "rng": generator_of(learner.rng)},
+    lambda learner: vars(learner),
     family=_family,
     state=_state,
     rng=plain(np.random.Generator),

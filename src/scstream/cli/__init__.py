@@ -37,7 +37,6 @@ COMMANDS = {
     "tune": "find settings on the first batches of a stream",
     "video": "segment a video, with segments that persist",
     "demo": "follow a built-in drifting stream and draw a picture",
-    "compile": "compile the kernels ahead of time, for example in a container image",
     "completion": "print the completion script of bash, zsh or fish",
 }
 

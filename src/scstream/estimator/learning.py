@@ -31,9 +31,9 @@ from scstream.families.contract import Array
 from scstream.families.widening import Widening
 from scstream.groups.grouping import Grouping
 from scstream.records import HISTORY as _HISTORY
-from scstream.sampler.choose import few_columns, is_small
 from scstream.sampler.learner import Learner, Outcome, learn
 from scstream.sampler.recipe import Batch, Recipe
+from scstream.sampler.rows import is_small
 from scstream.support.advice import Advice, advice_of, advised
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
@@ -45,6 +45,7 @@ from scstream.support.words import counted
 
 _HARDLY = 0.01  # a share of a batch's weight that is next to nothing
 _LOOKED_AT = 1, 2, 4, 8  # batches whose rows are looked at
+_FEW_ROWS = 2**12  # that clusters of so many columns as are few may have
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
@@ -302,10 +303,8 @@ class Learning(Describing):
 
     def _needs_no_threads(self, learner: Learner, batch: Batch, engine: Engine) -> bool:
         """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
-        small = is_small(learner.family, self._rules, batch.X.shape[0])
-        if small and not engine.takes_collections:
-            return True
-        return engine.takes_tensors and few_columns(learner.family, self._rules)
+        n = 0 if engine.takes_tensors else batch.X.shape[0]
+        return not engine.takes_collections and is_small(learner.family, max(n, _FEW_ROWS))
 
 
 def _columns_of_numbers(X: Any, family: Family, names: Sequence[Any]) -> list[tuple[Any, Array]]:

@@ -25,7 +25,6 @@ from scstream.families.contract import Array
 from scstream.families.scores import Points, Score
 from scstream.inputs import on_host
 from scstream.records import BatchRecord
-from scstream.sampler.few_rows import best_ids, prior_for_few
 from scstream.sampler.learner import Learner
 from scstream.sampler.sweep import predictive
 from scstream.support.arithmetic import numpy_defaults
@@ -39,23 +38,13 @@ class Predicting(Asked):
     _learner: Learner  # these two once there was a batch
     _history: deque[BatchRecord]
 
+    @numpy_defaults
     def predict(self, X: Any) -> Any:
         """Return the id of the cluster that each row belongs to, -1 for outliers: (n,).
 
         For a Dask collection this returns a lazy Dask array, like the other methods that use the
         model; for everything else a NumPy array.
         """
-        learner = self._fitted()
-        plain = learner.outliers is None and self.engine == "cpu" and self._is_plain(X)
-        prior = prior_for_few(learner.family, self._rules, len(X)) if plain else None
-        ids = None
-        if prior is not None:
-            ids = best_ids(learner.family, prior, learner.alpha, learner.state, X)
-        return self._best(X) if ids is None else ids
-
-    @numpy_defaults  # which takes as long as the labels of a few rows
-    def _best(self, X: Any) -> Any:
-        """Return the same for any rows, by their scores."""
         learner = self._fitted(X)
         with allowed(check.resolve_threads(self.n_jobs)):
             score = predictive(learner.family, learner.state.totals, learner.alpha)

@@ -21,7 +21,7 @@ from scstream.families.scores import (
     SomeRows,
     StudentScore,
 )
-from scstream.kernels import ahead, matrices, pruning
+from scstream.kernels import matrices, pruning
 from scstream.support.threads import over_slices
 
 MANY = 16  # columns from which a triangular solution for a point is cheaper than an inverse
@@ -29,11 +29,6 @@ _LEADING = 16  # columns by which most components are ruled out where there are 
 _ERROR = 1.0  # nats that scores by products may be off
 _FINER = 2.0**-23  # of that of single precision is the error of double, many times over
 _Result = TypeVar("_Result")
-
-
-def expect_kernels(d: int) -> None:
-    """Tell who compiles ahead of what is needed that there are many columns."""
-    ahead.expect("pruned_batches" if d >= 2 * _LEADING else "wide_batches")
 
 
 def shared(job: Callable[[slice], _Result], k: int, d: int) -> list[_Result]:

@@ -11,7 +11,6 @@ from scstream.families.gaussian_scores import (
     MANY,
     DrawnScore,
     PredictiveScore,
-    expect_kernels,
     shared,
 )
 from scstream.families.packed import means, unpack
@@ -59,8 +58,6 @@ class NormalWishart(Family):
         p = 1 + d + d * (d + 1) // 2
         row, room = np.empty(p), np.zeros(1 + 2 * p + d + ROWS)
         level, nothing, rest = room[:1], room[1 : 1 + p], room[1 + p :]
-        if d >= MANY:
-            expect_kernels(d)
         matrices.prior(kappa, nu, m, psi, row)
         normalisers.log_partition(row[None], nothing, nu - kappa, d, rest, level)
         log_z = level.item()

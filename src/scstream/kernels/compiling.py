@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numba.core import config
 
-from scstream.kernels import announcing, quick_compiler
+from scstream.kernels import quick_compiler
 from scstream.kernels.machine_code import KeptCode
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -138,6 +138,3 @@ def exact(function: Callable[..., Any]) -> Any:
 def helper(function: Function) -> Function:
     """Let a function be part of the kernels that call it: there is nothing else to compile."""
     return compiled(function, inline="always", **_OPTIONS)
-
-
-announcing.listen()

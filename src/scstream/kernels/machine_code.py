@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import contextlib
 from functools import cache, cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, _Cache
 
-from scstream.kernels import ahead
 from scstream.support.messages import warn
 
 
@@ -32,7 +30,6 @@ class KeptCode(_Cache):
             files = FunctionCache(self._function)
         except (RuntimeError, OSError):
             return None
-        files._cache_file._source_stamp = files._cache_file._source_stamp, sources()
         return files
 
     @property
@@ -44,10 +41,7 @@ class KeptCode(_Cache):
         """Return what is on disk, or is about to be; None if there is nothing of use."""
         if self.files is None:
             return None
-        found = self._load(sig, target_context)
-        if found is None and ahead.waited_for(ahead.name_of(self._function)):
-            found = self._load(sig, target_context)
-        return found
+        return self._load(sig, target_context)
 
     def holds(self, sig: Any, target_context: Any) -> bool:
         """Whether it is on disk; true if nothing can be."""
@@ -88,12 +82,3 @@ def say_not_kept(reason: str) -> None:
         f"compiled kernels cannot be saved to disk ({reason}), so every process compiles them "
         "again. Set NUMBA_CACHE_DIR to a folder that can be written."
     )
-
-
-@cache
-def sources() -> str:
-    """Return a digest of all files that kernels are made from."""
-    digest = sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()

@@ -18,7 +18,6 @@ from scstream.engines import Engine
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import LinearScore, Points, to_dense
-from scstream.sampler.choose import steps_beside
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.initialise import merged_start, sums_of_clusters
@@ -27,11 +26,10 @@ from scstream.sampler.recipe import Plan
 from scstream.sampler.rows import some_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.split_merge import drop_forgotten, reluctance
-from scstream.sampler.steps import Steps
-from scstream.sampler.sweep import predictive
+from scstream.sampler.sweep import deterministic_sweep, predictive
 
 
-def background_of(before: Outliers, steps: Steps, X: Points, kept: float) -> Outliers:
+def background_of(before: Outliers, steps: Context, X: Points, kept: float) -> Outliers:
     """Return the background during a batch, which the engine has loaded from rows X (n, d).
 
     ``kept`` is the share of the past that is left.
@@ -60,7 +58,7 @@ def tells_noise(family: Family) -> bool:
 
 
 def arising(
-    steps: Steps, state: State, X: Points, suspicion: float = 0.0
+    steps: Context, state: State, X: Points, suspicion: float = 0.0
 ) -> tuple[Outliers | None, float]:
     """Return a background if a batch of rows X that was learned without shows noise; or None.
 
@@ -80,7 +78,7 @@ def arising(
     return (outliers, 0.0) if suspicion > steps.rules.background_begins else (None, suspicion)
 
 
-def arisen(steps: Steps, X: Points, before: Outliers | None) -> Outliers | None:
+def arisen(steps: Context, X: Points, before: Outliers | None) -> Outliers | None:
     """Return a background for a first batch, or more of one, some rows of which have shown noise.
 
     What arose ``before``, among fewer rows, says how large its share is.
@@ -91,7 +89,7 @@ def arisen(steps: Steps, X: Points, before: Outliers | None) -> Outliers | None:
     return replace(_empty(steps, rows, X, 0.0), weight=before.weight)
 
 
-def _empty(steps: Steps, rows: Array, X: Points, past: float) -> Outliers:
+def _empty(steps: Context, rows: Array, X: Points, past: float) -> Outliers:
     """Return a background that holds nothing, beside rows X with such statistics (1, p).
 
     ``past`` is how many points there are from before.
@@ -147,7 +145,7 @@ def _log_density(family: Family, outliers: Outliers, rows: Array) -> Array:
     return family.log_marginal(outliers.shape(rows)) - family.log_marginal(nothing)
 
 
-def give_up(steps: Steps, state: State) -> tuple[State, list[int]]:
+def give_up(steps: Context, state: State) -> tuple[State, list[int]]:
     """Give up the clusters whose rows are more probable in the background; returns their ids.
 
     One cluster stays. The rows are labelled anew: another cluster may want them.
@@ -162,7 +160,7 @@ def give_up(steps: Steps, state: State) -> tuple[State, list[int]]:
     if kept.all():
         return state, []
     gone = state.ids[~kept].tolist()
-    state = steps.deterministic_sweep(state.select(np.flatnonzero(kept)))
+    state = deterministic_sweep(steps, state.select(np.flatnonzero(kept)))
     return drop_forgotten(steps, state), gone
 
 
@@ -206,7 +204,7 @@ def _log_shares(own: Array | float, rest: Array | float, alpha: float) -> Array:
     return out
 
 
-def found_in_background(steps: Steps, plan: Plan, state: State, time: float) -> State:
+def found_in_background(steps: Context, plan: Plan, state: State, time: float) -> State:
     """Return the clusters, with more where rows that the background would take are clusters.
 
     These rows are searched if they are more than usual, and in some batches anyway: a small cluster
@@ -216,7 +214,7 @@ def found_in_background(steps: Steps, plan: Plan, state: State, time: float) -> 
     if outliers is None or not (plan.splits and plan.merges):
         return state
     room = state.k if plan.max_clusters is None else plan.max_clusters - state.k
-    X = steps.engine.sample(steps.rng.generator, rules.seed_rows)
+    X = steps.engine.sample(steps.rng, rules.seed_rows)
     score = steps.all_components(predictive(steps.family, state.totals, steps.alpha), state)
     usual = outliers.weight * X.shape[0]
     X = X[np.argmax(observed_scores(steps.family, score, X), axis=1) == state.k]
@@ -226,7 +224,7 @@ def found_in_background(steps: Steps, plan: Plan, state: State, time: float) -> 
     if not more and steps.batch % rules.background_seldom:
         return state
     few_groups = replace(rules, seeds=rules.few_seeds)
-    theirs = steps_beside(steps, X, np.ones(X.shape[0]), rules=few_groups)
+    theirs = steps.beside(X, np.ones(X.shape[0]), rules=few_groups)
     found = merged_start(theirs, plan, state.window.forgetting, adapt=False)
     assert outliers.held is not None
     kept, _ = worth_keeping(theirs, outliers, found, outliers.held, state.totals[:, 0].sum())

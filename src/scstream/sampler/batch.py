@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from scstream.families.contract import Family
-from scstream.sampler.background import found_in_background, give_up, learned, log_background
+from scstream.sampler import forgetting
+from scstream.sampler.background import found_in_background, give_up, log_background
 from scstream.sampler.clusters import State
+from scstream.sampler.context import Context
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.founders import found_clusters
 from scstream.sampler.initialise import turned_start
@@ -25,8 +27,8 @@ from scstream.sampler.split_merge import (
     propose_merges,
     propose_splits,
 )
-from scstream.sampler.steps import NOTHING, SETTLED, SWEPT, Steps
-from scstream.sampler.subclusters import seek_subclusters, settle_division
+from scstream.sampler.subclusters import seek_subclusters
+from scstream.sampler.sweep import last_sweep, predictive_sweep, restricted_sweep
 
 
 class Converged(NamedTuple):
@@ -60,7 +62,7 @@ class Course(NamedTuple):
     turn: bool = False
 
 
-def first_batch(steps: Steps, plan: Plan, start: State, course: Course) -> State:
+def first_batch(steps: Context, plan: Plan, start: State, course: Course) -> State:
     """Run the sampler on the loaded batch to convergence and to its best labels; see `converge`."""
     state, events, rules = converge(steps, plan, start, course).state, Events(), steps.rules
     if tamed_in_vain(steps.family):
@@ -72,7 +74,7 @@ def first_batch(steps: Steps, plan: Plan, start: State, course: Course) -> State
     few = int(rules.settled_share * steps.engine.n_rows)
     for _ in range(rules.settle_sweeps):
         steps.engine.keep_labels()
-        state = steps.last_sweep(state)
+        state = last_sweep(steps, state)
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, 0.0, greedy=True)
@@ -81,7 +83,7 @@ def first_batch(steps: Steps, plan: Plan, start: State, course: Course) -> State
     return state
 
 
-def converge(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
+def converge(steps: Context, plan: Plan, start: State, course: Course) -> Converged:
     """Run sampled sweeps of the loaded batch from the given clusters, until nothing grows better.
 
     And once more, if only amounts told them apart so far. If the clusters that come of it lead to a
@@ -99,7 +101,7 @@ def converge(steps: Steps, plan: Plan, start: State, course: Course) -> Converge
     return _swept(steps, plan, state, course) if better else found._replace(state=state)
 
 
-def _swept(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
+def _swept(steps: Context, plan: Plan, start: State, course: Course) -> Converged:
     """Run the sweeps.
 
     Clusters of a sample, or of one before, that no sweep splits or merges from the first one on are
@@ -117,7 +119,7 @@ def _swept(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
     least_sweeps = 0 if again else rules.adapt_sweeps
     state, _ = give_up(steps, state)
     for sweep in range(plan.max_sweeps):
-        state = steps.restricted_sweep(state)
+        state = restricted_sweep(steps, state)
         if plan.splits and sweep % 2 == 0:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, 0.0)
@@ -152,20 +154,20 @@ def tamed_in_vain(family: Family) -> bool:
     return family.untamed(family) is not None
 
 
-def _learned_tails(steps: Steps, state: State, n_rows: int) -> bool:
+def _learned_tails(steps: Context, state: State, n_rows: int) -> bool:
     """Let the tails suit the clusters, which have settled; returns whether that changed much.
 
     At most ``n_rows`` rows are looked at. While there are pieces of clusters, which have no tails,
     nothing is learned from them.
     """
     before = steps.family
-    rows = steps.engine.sample(steps.rng.generator, n_rows)
+    rows = steps.engine.sample(steps.rng, n_rows)
     steps.family = before.with_tails(rows, state.totals, steps.rules.tail_first, first=True)
     return steps.family.tails_differ(before)
 
 
 def later_batch(
-    steps: Steps, plan: Plan, state: State, time: float, dormant: Dormant | None = None
+    steps: Context, plan: Plan, state: State, time: float, dormant: Dormant | None = None
 ) -> tuple[State, Events]:
     """Run the loaded batch: sampled sweeps, then the deterministic one.
 
@@ -176,14 +178,12 @@ def later_batch(
         return drop_forgotten(steps, state), events
     state = found_clusters(steps, plan, state, events, time)
     state = found_in_background(steps, plan, state, time)
-    state, done = _sampled(steps, plan, state, events, time)
+    state = _sampled(steps, plan, state, events, time)
     split = len(events.splits)
-    if done < SWEPT:
-        state = steps.last_sweep(state)
-    if done < SETTLED:
-        state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
+    state = last_sweep(steps, state)
+    state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
     if len(events.splits) > split:  # of shared points: each gets its best label
-        state = drop_forgotten(steps, steps.last_sweep(state))
+        state = drop_forgotten(steps, last_sweep(steps, state))
     if dormant is not None and len(dormant.ids):  # who comes back is nobody who moved there
         state, events.returns = dormant.reunite(steps, state)
     if events.splits:
@@ -191,10 +191,8 @@ def later_batch(
     return _renumbered(state, events, first_new)
 
 
-def _sampled(
-    steps: Steps, plan: Plan, state: State, events: Events, time: float
-) -> tuple[State, int]:
-    """Run the sampled sweeps, some more while clusters become more; also returns what is done.
+def _sampled(steps: Context, plan: Plan, state: State, events: Events, time: float) -> State:
+    """Run the sampled sweeps, some more while clusters become more.
 
     Where a cluster gets fewer points than it has parameters draws of these are mostly noise, the
     more so the smaller the cluster, and points would flow to the large ones: there the predictives
@@ -202,16 +200,10 @@ def _sampled(
     """
     before, _, p = state.past.shape
     few = steps.engine.n_rows < before * p
-    state, done, divided = steps.take_usual_steps(state, plan, few=few)
-    if done >= SWEPT:
-        return state, done
-    if divided is not None:
-        state = settle_division(steps, divided)
-        state = split_merge_and_drop(steps, plan, state, events, time)
-    sweep, most = 0 if done == NOTHING else plan.sweeps, plan.sweeps + steps.rules.more_sweeps
+    sweep, most = 0, plan.sweeps + steps.rules.more_sweeps
     while sweep < plan.sweeps or (sweep < most and state.k > before):
         before = state.k
-        state = (steps.predictive_sweep if few else steps.restricted_sweep)(state)
+        state = (predictive_sweep if few else restricted_sweep)(steps, state)
         forget = None
         if sweep == 0 and state.window.forgetting.adaptive:
             forget = partial(_forget, steps)
@@ -221,27 +213,27 @@ def _sampled(
             state = seek_subclusters(steps, state, forget)
         state = split_merge_and_drop(steps, plan, state, events, time)
         sweep += 1
-    return state, done
+    return state
 
 
-def _forget(steps: Steps, state: State) -> State:
+def _forget(steps: Context, state: State) -> State:
     """Let clusters that changed forget, and look at their rows from where they are now.
 
     Heavy tails were tamed about the places that clusters had before the batch. Seen from a place
     that it has left a cluster looks like two. So the rows are tamed once more, as long as something
     is forgotten: with the sweep before, in as many rounds as frames of pairs are sought in.
     """
-    after = steps.forget(state)
+    after = forgetting.forget(steps, state)
     rounds = steps.rules.frame_rounds if steps.family.has_heavy_tails() else 1
     for _ in range(rounds - 1):
         if after is state:
             break
-        state = steps.restricted_sweep(after)
-        after = steps.forget(state)
+        state = restricted_sweep(steps, after)
+        after = forgetting.forget(steps, state)
     return after
 
 
-def as_learned(steps: Steps, state: State) -> State:
+def as_learned(steps: Context, state: State) -> State:
     """Return the clusters as they are remembered, once a batch's labels have been handed out.
 
     Best labels cut clusters that overlap. What many rows would teach then is not their shapes but
@@ -252,11 +244,11 @@ def as_learned(steps: Steps, state: State) -> State:
     if not (many and state.window.forgetting.adaptive):
         return state
     overlap = overlapping(steps, state)
-    return state if overlap is None or not overlap.any() else steps.restricted_sweep(state)
+    return state if overlap is None or not overlap.any() else restricted_sweep(steps, state)
 
 
 def split_merge_and_drop(
-    steps: Steps, plan: Plan, state: State, events: Events, time: float, *, greedy: bool = False
+    steps: Context, plan: Plan, state: State, events: Events, time: float, *, greedy: bool = False
 ) -> State:
     """Split, merge and drop clusters as they are divided now.
 
@@ -264,8 +256,6 @@ def split_merge_and_drop(
     like more than one: greedy moves split no such clusters.
     """
     log_u = steps.log_uniforms((1 + steps.rules.neighbours) * state.k, greedy=greedy)
-    if learned(steps) is None and not steps.may_move(state, log_u, greedy=greedy):
-        return state
     for_splits, for_merges = decisions(steps, state, log_u, greedy=greedy)
     if plan.splits and not (greedy and steps.family.has_heavy_tails()):
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
@@ -284,7 +274,7 @@ def split_merge_and_drop(
     return state
 
 
-def log_level(steps: Steps, family: Family, state: State) -> float:
+def log_level(steps: Context, family: Family, state: State) -> float:
     """Return the log posterior of clusters and background under a family."""
     level = log_posterior(family, steps.alpha, state.totals)
     return level + log_background(steps, family, state)

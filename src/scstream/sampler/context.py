@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scstream.engines import Engine, Key
+from scstream.engines import CpuEngine, Engine, Key
 from scstream.families.contract import Array, Family
-from scstream.families.scores import JoinedScore, Score
-from scstream.kernels.draws import Draws
+from scstream.families.scores import JoinedScore, Points, Score
 from scstream.sampler.clusters import State
 from scstream.sampler.rules import RULES, Rules
+from scstream.support.threads import threads_allowed
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Context:
         Prepared, with its prior; replaced while a first batch adapts it.
     engine : Engine
         Holds the batch.
-    rng : Draws
+    rng : numpy.random.Generator
         Draws parameters, weights and decisions.
     alpha : float
         Concentration of the Dirichlet process.
@@ -135,7 +135,7 @@ class Context:
 
     family: Family
     engine: Engine
-    rng: Draws
+    rng: np.random.Generator
     alpha: float
     seed: int
     batch: int
@@ -147,6 +147,24 @@ class Context:
     def go_on_from(self, other: Context) -> None:
         """Take over the randomness, and how far it was used, of what was done with other rows."""
         self.rng, self._sweeps = other.rng, other._sweeps
+
+    def beside(
+        self, X: Points, weight: Array, *, outliers: Outliers | None = None,
+        rules: Rules | None = None,
+    ) -> Context:  # fmt: skip
+        """Return the context of other rows, held on this machine, that goes on from here.
+
+        It takes the threads that the model may take: an engine of a device or of a cluster waits.
+        Whoever goes on with this one afterwards calls `go_on_from`: no uniform is used twice.
+        """
+        engine = CpuEngine(threads_allowed())
+        engine.load(self.family, X, weight)
+        rules = self.rules if rules is None else rules
+        new = Context(
+            self.family, engine, self.rng, self.alpha, self.seed, self.batch, outliers, rules
+        )
+        new.go_on_from(self)
+        return new
 
     def next_key(self) -> Key:
         """Return the key of the next draw of labels."""
@@ -161,4 +179,4 @@ class Context:
 
     def log_uniforms(self, size: int, *, greedy: bool = False) -> Array:
         """Return logs of uniforms, which log ratios must exceed; greedy ones must exceed 0."""
-        return np.zeros(size) if greedy else self.rng.log_uniforms(size)
+        return np.zeros(size) if greedy else np.log(self.rng.random(size))

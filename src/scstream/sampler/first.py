@@ -14,13 +14,11 @@ from scstream.engines import Engine
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
-from scstream.kernels.draws import Draws, Words
 from scstream.sampler.announcing import announce_long_start, announce_memory
 from scstream.sampler.background import arisen, arising, everything, left_after, tells_noise
 from scstream.sampler.batch import Course, as_learned, first_batch, tamed_in_vain
-from scstream.sampler.choose import expect_rows, steps_for
 from scstream.sampler.clusters import EQUAL, Ints, State
-from scstream.sampler.context import Outliers
+from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.learned import Learner, Outcome, labelled, outcome_of
@@ -28,7 +26,7 @@ from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rows import as_computed, load_rows, some_rows
 from scstream.sampler.sampled_start import sample_sizes, start_from_samples
 from scstream.sampler.scores import Sketch, first_scores
-from scstream.sampler.steps import Steps
+from scstream.sampler.sweep import deterministic_sweep
 from scstream.sampler.trial import tried
 from scstream.sampler.warmup import (
     KeptBatch,
@@ -39,6 +37,7 @@ from scstream.sampler.warmup import (
     remembered,
     same_clusters,
 )
+from scstream.support.generators import copied
 
 
 def learn_first(
@@ -57,11 +56,10 @@ def learn_first(
     before, ages = remembered(learner.warmup if learner else (), batch.time, recipe.forgetting)
     kept, rules = [*(e.batch for e in before), batch], recipe.rules
     X, weight = joined(kept, [*ages, 1.0])
-    rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
-    seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
+    rng = make_rng() if learner is None else copied(learner.rng)
+    seed = int(rng.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family.beside_noise() if recipe.outlier_weight == "auto" else recipe.family
-    expect_rows(X.shape[0])
     family = family.prepare(some_rows(X, rules.prior_rows))
     if batch.labels is None:
         n, p = next(iter(sample_sizes(X.shape[0], rules)), X.shape[0]), len(family.prior)
@@ -70,7 +68,7 @@ def learn_first(
             announce_long_start(X, n, p, rules)
     old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
     steps, state = begun(
-        family, engine, (rng.words, seed, n_batches), recipe, batch.labels, X, weight, old_ids
+        family, engine, (rng, seed, n_batches), recipe, batch.labels, X, weight, old_ids
     )
     state = _numbered(engine, state, batch.time, 0)
     again = False
@@ -91,7 +89,7 @@ def learn_first(
     new = Learner(
         steps.family,
         state.settle(batch.time),
-        steps.rng.words,
+        steps.rng,
         seed,
         recipe.alpha,
         left_after(steps, state),
@@ -110,22 +108,23 @@ def learn_first(
 
 
 def begun(
-    family: Family, engine: Engine, draws: tuple[Words, int, int], recipe: Recipe,
+    family: Family, engine: Engine, draws: tuple[np.random.Generator, int, int], recipe: Recipe,
     labels: Labels | None, X: Points, weight: Array, old_ids: Labels,
-) -> tuple[Steps, State]:  # fmt: skip
+) -> tuple[Context, State]:  # fmt: skip
     """Return the steps of a batch and the clusters that they found, see `_found`.
 
-    Draws are by the state of a generator, a seed and the number of the batch. If it turns out that
+    Draws are by a copy of a generator, a seed and the number of the batch. If it turns out that
     rows need not be tamed all is done without, the draws included. Should clusters have heavy tails
     then after all, once more with these.
     """
 
-    def once(family: Family) -> tuple[Steps, State]:
-        words, seed, n_batches = draws
+    def once(family: Family) -> tuple[Context, State]:
+        rng, seed, n_batches = draws
         load_rows(engine, family, X, weight, n_batches)
         outliers = _outliers(engine, family, recipe, X.shape[1])
-        rng = Draws(words.copy())
-        steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
+        steps = Context(
+            family, engine, copied(rng), recipe.alpha, seed, n_batches, outliers, recipe.rules
+        )
         return steps, _found(steps, recipe, labels, X, weight, old_ids)
 
     if labels is None:
@@ -141,7 +140,7 @@ def begun(
 
 
 def _found(
-    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array, old_ids: Labels
+    steps: Context, recipe: Recipe, labels: Labels | None, X: Points, weight: Array, old_ids: Labels
 ) -> State:
     """Return the clusters of the loaded rows X (n, d), from given labels or many groups."""
     family = steps.family
@@ -155,7 +154,7 @@ def _found(
 
 
 def _started(
-    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array, old_ids: Labels
+    steps: Context, recipe: Recipe, labels: Labels | None, X: Points, weight: Array, old_ids: Labels
 ) -> State:
     """Do so, beside a background if it is learned and the start shows noise.
 
@@ -181,19 +180,21 @@ def _started(
     if learned:
         steps.outliers = arisen(steps, X, noise)
     if learned and noise is None:
-        steps.outliers, _ = arising(steps, steps.deterministic_sweep(start), X)
+        steps.outliers, _ = arising(steps, deterministic_sweep(steps, start), X)
     course = Course(True, again, recipe.progress, turn=labels is None and not again)
     return first_batch(steps, recipe.plan, start, course)
 
 
-def _are_known(steps: Steps, state: State, old_ids: Labels) -> bool:
+def _are_known(steps: Context, state: State, old_ids: Labels) -> bool:
     """Whether the first rows are in the clusters that they were in before, by their ids then."""
     if len(old_ids) == 0:
         return False
     return same_clusters(old_ids, steps.engine.first_labels(len(old_ids)), state.k, steps.rules)
 
 
-def _reunited(learner: Learner | None, steps: Steps, state: State) -> tuple[State, Dormant, Events]:
+def _reunited(
+    learner: Learner | None, steps: Context, state: State
+) -> tuple[State, Dormant, Events]:
     """Return the clusters with the ids of those that came back, and who is still asleep."""
     events = Events()
     if learner is None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from scstream.sampler import forgetting
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Events, Plan
 from scstream.sampler.seeding import over_cluster
 from scstream.sampler.split_merge import drop_forgotten, propose_merges
-from scstream.sampler.steps import Steps
+from scstream.sampler.sweep import predictive_sweep
 
 _ROUNDING = 1e-6  # nats by which the same clusters may seem to differ
 
 
-def found_clusters(steps: Steps, plan: Plan, state: State, events: Events, time: float) -> State:
+def found_clusters(steps: Context, plan: Plan, state: State, events: Events, time: float) -> State:
     """Return the clusters, with more where groups of the batch's points make it more probable.
 
     Where a cluster gets few points for its columns, those of a new class come to several old
@@ -40,8 +41,8 @@ def found_clusters(steps: Steps, plan: Plan, state: State, events: Events, time:
         return state
     first = state.next_id
     without = _swept(steps, state)
-    sample = steps.family.filled(steps.engine.sample(steps.rng.generator, rules.seed_rows))
-    groups = over_cluster(steps.family, sample, m, steps.rng.generator)
+    sample = steps.family.filled(steps.engine.sample(steps.rng, rules.seed_rows))
+    groups = over_cluster(steps.family, sample, m, steps.rng)
     tried, merges = _swept(steps, state.found(groups, time)), []
     while True:
         tried, merged = propose_merges(
@@ -56,11 +57,11 @@ def found_clusters(steps: Steps, plan: Plan, state: State, events: Events, time:
     return tried
 
 
-def _swept(steps: Steps, state: State) -> State:
+def _swept(steps: Context, state: State) -> State:
     """Return the clusters after a first sweep by predictives."""
-    state = steps.predictive_sweep(state)
+    state = predictive_sweep(steps, state)
     if state.window.forgetting.adaptive:
-        state = steps.forget(state)
+        state = forgetting.forget(steps, state)
     return drop_forgotten(steps, state)
 
 

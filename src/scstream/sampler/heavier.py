@@ -16,13 +16,13 @@ from scipy.special import logsumexp
 from scstream.families.contract import Family
 from scstream.families.scores import Points, to_dense
 from scstream.sampler.clusters import ONE, State
+from scstream.sampler.context import Context
 from scstream.sampler.learned import Learner
 from scstream.sampler.recipe import Batch, Events
 from scstream.sampler.rows import as_computed, some_rows
 from scstream.sampler.rules import Rules
-from scstream.sampler.steps import Steps
 
-Ran = tuple[Steps, State, Events]
+Ran = tuple[Context, State, Events]
 
 
 def with_tails(

@@ -13,6 +13,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import Labels, LinearScore, Points
 from scstream.sampler.clusters import State, heavier
+from scstream.sampler.context import Context
 from scstream.sampler.forgetting import needs_completing
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Plan
@@ -23,9 +24,8 @@ from scstream.sampler.seeding import (
     over_cluster,
 )
 from scstream.sampler.split_merge import drop_forgotten, propose_merges
-from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import restart
-from scstream.sampler.sweep import predictive
+from scstream.sampler.sweep import deterministic_sweep, predictive
 from scstream.sampler.window import Forgetting
 
 
@@ -60,14 +60,14 @@ class Seeds(NamedTuple):
         return len(self.groups) > self.size
 
 
-def first_seeds(steps: Steps, *, adapt: bool = True) -> Seeds:
+def first_seeds(steps: Context, *, adapt: bool = True) -> Seeds:
     """Return groups of the loaded batch, by what they are told apart by at first."""
     steps.family = steps.family.amounts_alone(True)
     return _seeds(steps, adapt=adapt)
 
 
 def start_over_clustered(
-    steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: bool, seeds: Seeds | None = None
+    steps: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool, seeds: Seeds | None = None
 ) -> State:
     """Return the loaded batch in deliberately many clusters, then merged while that is better.
 
@@ -88,7 +88,7 @@ def start_over_clustered(
     return restart(steps, state, np.ones(state.k, dtype=bool))
 
 
-def _is_sparse(steps: Steps, state: State) -> bool:
+def _is_sparse(steps: Context, state: State) -> bool:
     """Whether most points are in clusters with too few of them to show a shape."""
     n = state.totals[:, 0]
     few = n[heavier(steps.family.points_for_a_shape(), n)]
@@ -96,7 +96,7 @@ def _is_sparse(steps: Steps, state: State) -> bool:
 
 
 def merged_start(
-    steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: bool, seeds: Seeds | None = None
+    steps: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool, seeds: Seeds | None = None
 ) -> State:
     """Return the best of some starts, with its prior: merged from small groups, or from a few.
 
@@ -104,7 +104,7 @@ def merged_start(
     all the others. The few groups are made by the most informative columns. Each start is made
     once more with a prior that is held wide, if the family has such (`Family.held`).
     """
-    family, rules, rng = steps.family, steps.rules, steps.rng.generator
+    family, rules, rng = steps.family, steps.rules, steps.rng
     sample, size, small = seeds or _seeds(steps, adapt=adapt)
     groups, weight = [small], None
     if family.real and size > rules.few_seeds:
@@ -125,7 +125,7 @@ def merged_start(
     return best.state
 
 
-def turned_start(steps: Steps, plan: Plan, state: State) -> tuple[State, bool]:
+def turned_start(steps: Context, plan: Plan, state: State) -> tuple[State, bool]:
     """Return a start more probable than the clusters that a batch converged to, and if there is.
 
     Where clusters are long in the directions of noise, neighbours in all columns are so by chance,
@@ -136,7 +136,7 @@ def turned_start(steps: Steps, plan: Plan, state: State) -> tuple[State, bool]:
     Rows with gaps are completed by the groups that they are in, and more probable the more of these
     there are: starts of such rows cannot be compared.
     """
-    family, rules, rng = steps.family, steps.rules, steps.rng.generator
+    family, rules, rng = steps.family, steps.rules, steps.rng
     sample, size = _sample(steps, np.random.default_rng(0))  # round clusters cost no draw
     if not family.real or size <= rules.few_seeds or needs_completing(steps):
         return state, False
@@ -145,7 +145,7 @@ def turned_start(steps: Steps, plan: Plan, state: State) -> tuple[State, bool]:
     if turned is None:
         return state, False
     steps.engine.keep_labels()
-    level = log_posterior(family, steps.alpha, steps.deterministic_sweep(state).totals)
+    level = log_posterior(family, steps.alpha, deterministic_sweep(steps, state).totals)
     found, best = level, best._replace(level=level)
     for _ in range(rules.turns):
         m = min(size, rules.few_seeds + rules.points_a_group * best.state.k)
@@ -161,9 +161,9 @@ def turned_start(steps: Steps, plan: Plan, state: State) -> tuple[State, bool]:
     return restart(steps, best.state, np.ones(best.state.k, dtype=bool)), best.level > found
 
 
-def _seeds(steps: Steps, *, adapt: bool) -> Seeds:
+def _seeds(steps: Context, *, adapt: bool) -> Seeds:
     """Return groups of the loaded batch; more than usual if clusters are, and the prior adapts."""
-    rules, rng = steps.rules, steps.rng.generator
+    rules, rng = steps.rules, steps.rng
     sample, size = _sample(steps, rng)
     most = size
     if adapt and size == rules.seeds and not steps.family.is_coarse():
@@ -173,14 +173,14 @@ def _seeds(steps: Steps, *, adapt: bool) -> Seeds:
     )
 
 
-def _sample(steps: Steps, rng: np.random.Generator) -> tuple[Points, int]:
+def _sample(steps: Context, rng: np.random.Generator) -> tuple[Points, int]:
     """Return rows that groups are made from, and how many groups at most."""
     rules = steps.rules
     sample = steps.family.filled(steps.engine.sample(rng, rules.seed_rows))
     return sample, max(1, min(steps.engine.n_rows // rules.points_a_group, rules.seeds))
 
 
-def _labels(steps: Steps, start: _Start, X: Points) -> Labels:
+def _labels(steps: Context, start: _Start, X: Points) -> Labels:
     """Return the clusters of rows, numbered from 0 without gaps."""
     score = predictive(start.family, start.state.totals, steps.alpha)
     best = np.argmax(observed_scores(start.family, score, X), axis=1)
@@ -188,7 +188,7 @@ def _labels(steps: Steps, start: _Start, X: Points) -> Labels:
 
 
 def _merged_down(
-    steps: Steps, plan: Plan, state: State, best: _Start | None, *, adapt: bool
+    steps: Context, plan: Plan, state: State, best: _Start | None, *, adapt: bool
 ) -> _Start:
     """Return groups of the loaded batch, merged while that is better, or the best start so far.
 
@@ -205,7 +205,7 @@ def _merged_down(
         best = _Start(-np.inf, -np.inf, state, steps.family)
         steps.engine.keep_labels()
     while True:
-        state = drop_forgotten(steps, steps.deterministic_sweep(state))
+        state = drop_forgotten(steps, deterministic_sweep(steps, state))
         if adapt:
             steps.family = steps.family.adapt(state.totals)
         excess = 0 if plan.max_clusters is None else max(state.k - plan.max_clusters, 0)
@@ -227,7 +227,7 @@ def _merged_down(
 
 
 def start_from_labels(
-    steps: Steps, forgetting: Forgetting, labels: Labels, *, adapt: bool
+    steps: Context, forgetting: Forgetting, labels: Labels, *, adapt: bool
 ) -> State:
     """Return the loaded batch in the given clusters, numbered from 0 without gaps.
 

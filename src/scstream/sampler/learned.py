@@ -13,10 +13,8 @@ from scstream.engines import Engine
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Score
-from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
 from scstream.sampler.alike import Alike
-from scstream.sampler.choose import steps_for
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
@@ -25,7 +23,7 @@ from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
 from scstream.sampler.rows import as_given
 from scstream.sampler.scores import Sketch
-from scstream.sampler.sweep import next_point
+from scstream.sampler.sweep import deterministic_sweep, next_point
 from scstream.sampler.warmup import KeptBatch
 from scstream.support.frozen import frozen, made
 
@@ -43,7 +41,7 @@ class Learner:
         `Family.follow`, until all is forgotten.
     state : State
     rng : ndarray (6,)
-        The state of a generator, see `scstream.kernels.draws`. Never advanced in place.
+        Never advanced in place, see `scstream.support.generators`.
     seed : int
         Keys the draws of labels.
     alpha : float
@@ -74,7 +72,7 @@ class Learner:
 
     family: Family
     state: State
-    rng: Words
+    rng: np.random.Generator
     seed: int
     alpha: float
     outliers: Outliers | None
@@ -194,9 +192,11 @@ def _labels_as_given(engine: Engine, after: Learner, batch: Batch, recipe: Recip
     """
     family = after.family
     engine.load(family, as_given(family, batch.X), batch.weight)
-    rng, number = Draws(after.rng), after.n_batches  # draws nothing
-    steps = steps_for(family, engine, rng, after.seed, number, after.outliers, recipe)
-    return labelled(steps, steps.deterministic_sweep(after.state), batch)
+    steps = Context(
+        family, engine, after.rng, recipe.alpha, after.seed, after.n_batches, after.outliers,
+        recipe.rules,
+    )  # fmt: skip
+    return labelled(steps, deterministic_sweep(steps, after.state), batch)
 
 
 def changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from scstream.engines import Engine, RemoteRows
 from scstream.engines.tensors import to_host
 from scstream.families.contract import Array
-from scstream.kernels.draws import Draws
 from scstream.sampler.background import arising, background_of, left_after
 from scstream.sampler.batch import as_learned, later_batch
-from scstream.sampler.choose import is_small, steps_for
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context
 from scstream.sampler.first import learn_first
@@ -27,13 +25,13 @@ from scstream.sampler.other_units import begins_anew, is_beyond, is_suspected, s
 from scstream.sampler.recent import latest_after, recent_after
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
-from scstream.sampler.rows import load_rows, ordered_rows, some_rows
+from scstream.sampler.rows import is_small, load_rows, ordered_rows, some_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, rows_scored, scores_with, share_scored
-from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep
 from scstream.sampler.warmup import is_due, kept_with
 from scstream.sampler.window import Forgetting
+from scstream.support.generators import copied
 from scstream.support.threads import beside
 
 
@@ -206,7 +204,7 @@ def _learn_later(
     new = Learner(
         family,
         state.settle(batch.time),
-        steps.rng.words,
+        steps.rng,
         learner.seed,
         recipe.alpha,
         left_after(steps, state),
@@ -231,22 +229,22 @@ def _learn_later(
 
 def _run_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, past: State
-) -> tuple[Steps, State, Events]:
+) -> tuple[Context, State, Events]:
     """Run a batch on clusters that are left of the past; returns the steps and what they made."""
     steps = _begin(learner, batch, recipe, engine, past)
     return steps, *later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
 
 
-def _begin(learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, past: State) -> Steps:
+def _begin(learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, past: State) -> Context:
     """Return the steps of a batch that the engine has taken.
 
     A background that is learned has seen the batch only if the batch gave rise to it.
     """
     load_rows(engine, learner.family, batch.X, batch.weight, learner.n_batches)
     outliers = learner.outliers
-    steps = steps_for(
-        learner.family, engine, Draws(learner.rng.copy()), learner.seed, learner.n_batches,
-        outliers, recipe,
+    steps = Context(
+        learner.family, engine, copied(learner.rng), recipe.alpha, learner.seed,
+        learner.n_batches, outliers, recipe.rules,
     )  # fmt: skip
     if outliers is not None and outliers.held is not None and outliers.batch is None:
         kept = past.share_left_of(learner.state)
@@ -265,8 +263,7 @@ def _scores(
     n = batch.X.shape[0]
     if rules.scored_rows == 0 or n == 0:
         return lambda: learner.scores
-    family = learner.family
-    few = is_small(family, rules, n) and not family.narrows
+    few = is_small(learner.family, n)
     quick = few or isinstance(batch.X, RemoteRows)  # of those elsewhere some must be fetched
     share = share_scored(learner.scores, learner.n_batches, rules, quick=quick)
     if not is_scored(learner.n_batches, share):
@@ -371,7 +368,7 @@ def _with_the_rest(
     rest = batch.rows(~counted)
     load_rows(engine, new.family, rest.X, rest.weight, new.n_batches - 1)
     ctx = Context(
-        new.family, engine, Draws(new.rng), new.alpha, new.seed, new.n_batches, new.outliers
+        new.family, engine, new.rng, new.alpha, new.seed, new.n_batches, new.outliers
     )  # draws nothing
     deterministic_sweep(ctx, new.state)
     labels, sublabels = (np.empty(len(counted), dtype=np.int64) for _ in range(2))

@@ -19,12 +19,12 @@ from scstream.engines.outputs import Best
 from scstream.families.contract import Family
 from scstream.sampler.batch import log_level
 from scstream.sampler.clusters import State
+from scstream.sampler.context import Context
 from scstream.sampler.first import begun
 from scstream.sampler.learned import Learner
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Batch, Recipe
 from scstream.sampler.rows import some_rows
-from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import next_point
 
 _BEYOND = 2.0**20  # scales from where a family computes; squares then hide a cluster's variance
@@ -85,7 +85,7 @@ def is_suspected(
 
 
 def begins_anew(
-    learner: Learner, steps: Steps, state: State, batch: Batch, recipe: Recipe, engine: Engine
+    learner: Learner, steps: Context, state: State, batch: Batch, recipe: Recipe, engine: Engine
 ) -> bool:
     """Whether a batch that was learned had better be the first of another stream.
 
@@ -115,7 +115,7 @@ def _by_chance(family: Family, n: int) -> float:
     return float(0.5 * len(family.prior) * np.log(n))
 
 
-def _log_evidence(steps: Steps, state: State, batch: Batch) -> float:
+def _log_evidence(steps: Context, state: State, batch: Batch) -> float:
     """Return the log-probability of a batch and of its labels, given what is left of the past.
 
     The labels are those of a batch by itself: new places are as likely as old ones.

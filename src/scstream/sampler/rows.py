@@ -15,6 +15,13 @@ from scstream.families.contract import Array
 from scstream.families.scores import Points
 from scstream.support.threads import taken
 
+FEW_NUMBERS = 2**19  # statistics of a batch that is learned before it is worth while to share work
+
+
+def is_small(family: Family, n: int) -> bool:
+    """Whether a batch of n rows is learned so soon that threads and scores cost as much."""
+    return n * len(family.prior) <= FEW_NUMBERS
+
 
 def some_rows(X: Points, most: int) -> Points:
     """Return so many rows of a batch at most, one of each of equal strata.

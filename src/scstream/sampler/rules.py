@@ -277,10 +277,6 @@ class Rules(StartRules, GroupRules):
         Rows that the degrees of freedom before count as, while a first batch converges.
     tail_memory : float
         The same in a later batch.
-    compiled_columns : int
-        Columns up to which Gaussian clusters take the compiled steps, see `scstream.sampler.steps`;
-        above, an inverse for each sub-cluster costs too much. 0 takes the generic steps always: the
-        labels are the same.
     """
 
     half_life: float = 5.0
@@ -365,7 +361,6 @@ class Rules(StartRules, GroupRules):
     calm: int = 2
     tail_first: float = 100.0
     tail_memory: float = 500.0
-    compiled_columns: int = 15
 
     def __post_init__(self) -> None:
         for rule in fields(self):

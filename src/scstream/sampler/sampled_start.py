@@ -6,14 +6,13 @@ from scstream.families.contract import Array
 from scstream.families.scores import Points
 from scstream.sampler.background import arisen, arising, left_after
 from scstream.sampler.batch import Course, converge, tamed_in_vain
-from scstream.sampler.choose import steps_beside
 from scstream.sampler.clusters import State
-from scstream.sampler.context import Outliers
+from scstream.sampler.context import Context, Outliers
 from scstream.sampler.initialise import first_seeds, start_over_clustered
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rows import as_computed, some_weighted_rows
 from scstream.sampler.rules import Rules
-from scstream.sampler.steps import Steps
+from scstream.sampler.sweep import deterministic_sweep
 
 
 def sample_sizes(n: int, rules: Rules, *, tames: bool = False) -> list[int]:
@@ -38,7 +37,7 @@ def sample_sizes(n: int, rules: Rules, *, tames: bool = False) -> list[int]:
 
 
 def start_from_samples(
-    steps: Steps, recipe: Recipe, X: Points, weight: Array
+    steps: Context, recipe: Recipe, X: Points, weight: Array
 ) -> tuple[State | None, Outliers | None]:
     """Return clusters that samples of the rows X (n, d) agree on, as large as those of all rows.
 
@@ -53,10 +52,8 @@ def start_from_samples(
     found, rows_seen, noise = None, 0, None
     for size in sample_sizes(X.shape[0], steps.rules, tames=steps.family.tames):
         rows, counts = some_weighted_rows(X, weight, size)
-        sample = steps_beside(
-            steps, as_computed(steps.family, rows, steps.batch), counts,
-            outliers=steps.outliers, records=recipe.forgetting.kernel is not None,
-        )  # fmt: skip
+        seen = as_computed(steps.family, rows, steps.batch)
+        sample = steps.beside(seen, counts, outliers=steps.outliers)
         if found is None:
             seeds = first_seeds(sample)
             if seeds.many:
@@ -64,7 +61,7 @@ def start_from_samples(
             plan, forgetting = recipe.plan, recipe.forgetting
             start = start_over_clustered(sample, plan, forgetting, adapt=True, seeds=seeds)
             if recipe.outlier_weight == "auto":
-                sample.outliers, _ = arising(sample, sample.deterministic_sweep(start), rows)
+                sample.outliers, _ = arising(sample, deterministic_sweep(sample, start), rows)
         else:
             start = _as_large(found, size / rows_seen, recipe)
             sample.outliers = sample.outliers or arisen(sample, rows, noise)

@@ -16,7 +16,6 @@ from scstream.families.gaps import observed_scores
 from scstream.families.log_totals import log_totals, row_log_totals
 from scstream.families.scores import Points, to_dense
 from scstream.kernels import sketches
-from scstream.sampler.few_rows import few_log_densities, prior_for_few
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import next_point
@@ -167,11 +166,6 @@ def first_scores(learner: Learner, X: Points, weight: Array, rules: Rules) -> Sk
 def log_densities(learner: Learner, X: Points, rules: Rules) -> Array:
     """Return the log predictive density of checked rows (n,)."""
     family = learner.family
-    prior = prior_for_few(family, rules, X.shape[0]) if learner.outliers is None else None
-    if prior is not None:
-        totals = few_log_densities(family, prior, learner.alpha, learner.state, X)
-        if totals is not None:
-            return totals + family.log_base(X)
     score, level = next_point(family, learner.state.totals, learner.alpha, learner.outliers)
     if len(family.gaps(X)):
         totals = row_log_totals(observed_scores(family, score, X))

@@ -36,7 +36,7 @@ def move_single_points(ctx: Context, state: State, time: float) -> State:
             "The rule single_points is for up to 4,096 rows on engine='cpu'; got "
             f"{ctx.engine.n_rows} rows on {type(ctx.engine).__name__}. Set it to 0."
         )
-    generator = ctx.rng.generator
+    generator = ctx.rng
     picks, u = generator.integers(len(rows.labels), size=m), generator.random(m)
     T = to_dense(ctx.family.statistics(ctx.engine.sample(generator, len(rows.labels))))
     groups = _Groups(ctx, state, rows, T, m)

@@ -11,16 +11,15 @@ from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.forgetting import further, near
 from scstream.sampler.log_marginals import joined_log_marginals, log_marginals
-from scstream.sampler.merged_frames import in_merged_frames, joined_in_frames
+from scstream.sampler.merged_frames import in_merged_frames, joined_in_frames, together
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
-from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import restart
 
 Pairs = list[tuple[int, int]]
 
 
 def propose_splits(
-    steps: Steps, state: State, time: float, *, room: int | None = None, greedy: bool = False,
+    steps: Context, state: State, time: float, *, room: int | None = None, greedy: bool = False,
     log_u: Array | None = None,
 ) -> tuple[State, Pairs]:  # fmt: skip
     """Split clusters into their sub-clusters, each with probability ``min(1, H)``.
@@ -50,7 +49,7 @@ def propose_splits(
 
 
 def propose_merges(
-    steps: Steps, state: State, *, neighbours: int | None = None, greedy: bool = False,
+    steps: Context, state: State, *, neighbours: int | None = None, greedy: bool = False,
     must_go: int = 0, born_from: int = 0, log_u: Array | None = None,
 ) -> tuple[State, Pairs]:  # fmt: skip
     """Merge pairs of neighbouring clusters, each with probability ``min(1, 1 / H)``.
@@ -61,7 +60,7 @@ def propose_merges(
     drawn unless they are given.
     """
     neighbours = steps.rules.neighbours if neighbours is None else neighbours
-    pairs, log_m, level = steps.merge_ratios(state, neighbours, born_from)
+    pairs, log_m, level = merge_ratios(steps, state, neighbours, born_from)
     if len(pairs) == 0:
         return state, []
     if log_u is None:
@@ -85,7 +84,7 @@ def propose_merges(
     if steps.family.tames:
         lighter = sublabel[first, 0] == 1
         ordered = np.where(lighter[:, None], pairs[chosen][:, ::-1], pairs[chosen])
-        state = in_merged_frames(steps.together(apart, ordered), state, label[first, 0])
+        state = in_merged_frames(together(steps, apart, ordered), state, label[first, 0])
     steps.engine.relabel(label, sublabel)
     survivors = state.ids[label[first, 0]]
     gone = np.where(survivors == before[first], before[second], before[first])

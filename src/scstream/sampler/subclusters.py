@@ -15,10 +15,12 @@ from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.log_marginals import filled, log_marginals
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
-from scstream.sampler.steps import Divided, Forget, Steps
+from scstream.sampler.sweep import foresee
+
+Forget = Callable[[State], State]  # what lets clusters forget a part of their past
 
 
-def seek_subclusters(steps: Steps, state: State, forget: Forget | None = None) -> State:
+def seek_subclusters(steps: Context, state: State, forget: Forget | None = None) -> State:
     """Restart the sub-clusters of all clusters present, then set the present apart.
 
     Clusters may have to forget something before that is judged. A division is sought in the present
@@ -26,21 +28,32 @@ def seek_subclusters(steps: Steps, state: State, forget: Forget | None = None) -
     """
     if not (steps.rules.restarts and np.count_nonzero(state.present)):
         return set_present_apart(steps, state if forget is None else forget(state))
-    divided = steps.divide(state, state.present, keep_better=True, forget=forget)
-    return settle_division(steps, divided)
+    state, current, doubt = divide(steps, state, state.present, keep_better=True, forget=forget)
+    state = take_clear_division(steps, state, current, doubt)
+    return set_present_apart(steps, state)
 
 
-def settle_division(steps: Steps, divided: Divided) -> State:
-    """Take a division that is clear, and set the present apart, where either may have to be."""
-    state, current, doubt, apart, clear = divided
-    if clear:
-        state = take_clear_division(steps, state, current, doubt)
-    return set_present_apart(steps, state) if apart else state
-
-
-def restart(steps: Steps, state: State, chosen: NDArray[np.bool_]) -> State:
+def restart(steps: Context, state: State, chosen: NDArray[np.bool_]) -> State:
     """Divide the chosen clusters anew, whether or not that is better."""
-    return steps.divide(state, chosen, keep_better=False).state
+    return divide(steps, state, chosen, keep_better=False)[0]
+
+
+def divide(
+    ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *,
+    keep_better: bool, forget: Forget | None = None,
+) -> tuple[State, Array, Array]:  # fmt: skip
+    """Try a new division of the chosen clusters, let them forget, and judge it.
+
+    Also returns what was tried: sums (k, 2, p) and doubts (k,).
+    """
+    tried = try_division(ctx, state, chosen, key)
+    if forget is not None:
+        state = forget(state)
+        if ctx.engine.takes_tensors:  # it is at work on the division meanwhile
+            foresee(ctx, state)
+    current, doubt = tried()
+    state = judge_division(ctx, state, chosen, current, doubt, keep_better=keep_better)
+    return state, current, doubt
 
 
 def try_division(
@@ -59,11 +72,10 @@ def try_division(
 def judge_division(
     ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array, *,
     keep_better: bool,
-) -> tuple[State, bool]:  # fmt: skip
+) -> State:  # fmt: skip
     """Give the chosen clusters the division that was tried; the past is cut along its boundary.
 
-    The old division stays where its ratio is better, unless ``keep_better`` is false. Also returns
-    whether some cluster's present may have to be set apart.
+    The old division stays where its ratio is better, unless ``keep_better`` is false.
     """
     family = ctx.family
     first = first_parts(ctx, state, chosen, current)
@@ -76,7 +88,7 @@ def judge_division(
         better = chosen & (new > log_hastings_now(ctx, state))
         each = np.where(better[:, None], each, known.each)
     tried = state.having(attempt=state.attempt + chosen)
-    return divided_anew(ctx, tried, better, first, current, doubt, each), True
+    return divided_anew(ctx, tried, better, first, current, doubt, each)
 
 
 def first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array) -> Array:

@@ -12,7 +12,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import JoinedScore, Score
 from scstream.kernels import mixture
-from scstream.sampler.clusters import State
+from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context, Foreseen, Outliers
 
 
@@ -23,7 +23,7 @@ def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> Stat
     """
     k = state.k
     everything, weights = draw_weights(ctx, state)
-    score = ctx.family.sampled_score(ctx.rng.generator, everything, weights)
+    score = ctx.family.sampled_score(ctx.rng, everything, weights)
     key = ctx.next_key() if key is None else key
     of_rows = ctx.family.label_score(score.part(slice(k)), everything[:k])
     return _swept(ctx, state, of_rows, score.part(slice(k, None)), key)
@@ -31,7 +31,7 @@ def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> Stat
 
 def draw_weights(ctx: Context, state: State) -> tuple[Array, Array]:
     """Return the statistics (3 k, p) of clusters and sub-clusters, and log weights (3 k,) drawn."""
-    m, rng = 3 * state.k, ctx.rng.generator
+    m, rng = 3 * state.k, ctx.rng
     everything, n, weights = np.empty((m, state.past.shape[2])), np.empty(m + 1), np.empty(m)
     mixture.dirichlets(state.past, state.now.current, ctx.alpha, everything, n)
     mixture.log_weights(rng.standard_gamma(n + 1.0), rng.random(len(n)), n, weights)
@@ -67,6 +67,25 @@ def left_out_sweep(ctx: Context, state: State) -> State:
     left_out = LeftOutScore(ctx.family, totals, ctx.alpha, clusters, score)
     now = ctx.engine.sweep(left_out, _part_score(ctx, state), state.k, None)
     return state.having(now=now)
+
+
+def last_sweep(ctx: Context, state: State) -> State:
+    """Take the sweep that ends a batch: a deterministic one, unless a rule says otherwise."""
+    if not ctx.rules.deterministic_end:
+        return restricted_sweep(ctx, state)
+    few = state.count < ONE * left_out_below(ctx, state.k)
+    return left_out_sweep(ctx, state) if few else deterministic_sweep(ctx, state)
+
+
+def left_out_below(ctx: Context, k: int) -> float:
+    """Return how many points k clusters must have for each to count in its own at the end.
+
+    It is 0 where the statistics of rows depend on their labels, as those of rows with gaps do:
+    what such a row taught its cluster is not known.
+    """
+    if ctx.engine.has_gaps():
+        return 0.0
+    return ctx.rules.left_out * k * len(ctx.family.prior)
 
 
 def _predictive_pass(ctx: Context, state: State, key: Key | None) -> State:

@@ -11,18 +11,22 @@ from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.log_totals import log_totals
 from scstream.families.scores import Labels, Points
-from scstream.kernels.draws import Draws, Words
-from scstream.sampler.choose import steps_for
 from scstream.sampler.clusters import State
+from scstream.sampler.context import Context
 from scstream.sampler.initialise import merged_start
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.sweep import next_point
+from scstream.support.generators import copied
 from scstream.support.threads import threads_allowed
 
 
 def tried(
-    family: Family, draws: tuple[Words, int, int], recipe: Recipe, X: Points, weight: Array
+    family: Family,
+    draws: tuple[np.random.Generator, int, int],
+    recipe: Recipe,
+    X: Points,
+    weight: Array,
 ) -> Family:
     """Return the family with a prior that suits some rows X (n, d) better, or as it is.
 
@@ -42,20 +46,24 @@ def tried(
 
 
 def _clusters(
-    family: Family, draws: tuple[Words, int, int], recipe: Recipe, X: Points, weight: Array
+    family: Family,
+    draws: tuple[np.random.Generator, int, int],
+    recipe: Recipe,
+    X: Points,
+    weight: Array,
 ) -> tuple[Labels, State]:
     """Return groups of rows, merged to clusters: labels (n,), and the clusters."""
-    words, seed, n_batches = draws
+    rng, seed, n_batches = draws
     engine = CpuEngine(threads_allowed())
     engine.load(family, X, weight)
-    steps = steps_for(family, engine, Draws(words.copy()), seed, n_batches, None, recipe)
+    steps = Context(family, engine, copied(rng), recipe.alpha, seed, n_batches, None, recipe.rules)
     state = merged_start(steps, recipe.plan, recipe.forgetting, adapt=False)
     return engine.labels, state
 
 
 def _predicting_best(
-    families: Sequence[Family], draws: tuple[Words, int, int], recipe: Recipe, X: Points,
-    weight: Array,
+    families: Sequence[Family], draws: tuple[np.random.Generator, int, int], recipe: Recipe,
+    X: Points, weight: Array,
 ) -> Family:  # fmt: skip
     """Return the family whose clusters of every other row predict the rows between best.
 
