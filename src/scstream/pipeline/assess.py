@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from scstream.families.columns import Columns, numbers_of
 from scstream.families.gaps import observed_scores
-from scstream.kernels import assessing
 from scstream.sampler.scores import Sketch
 from scstream.sampler.sweep import next_point
 from scstream.support.arithmetic import numpy_defaults
@@ -84,14 +83,33 @@ def assess(learner: Learner, X: Any, labels: NDArray[np.int64] | None = None) ->
     points = family.check(X if plain else numbers_of(X))
     n = points.shape[0]
     place = np.full(n, -1) if labels is None else _places(labels, ids)
-    best, out = np.empty(n, np.int64), np.empty((n, 2))
+    best, probability, density = np.empty(n, np.int64), np.empty(n), np.empty(n)
     with single_threaded():
         for a in range(0, n, _ROWS):
             rows = slice(a, a + _ROWS)
             block = observed_scores(family, score, points[rows])
-            assessing.assess(block, k, place[rows], best[rows], out[rows])
-    density = out[:, 1] + family.log_base(points) + level
-    return Assessment(ids[best], out[:, 0], density, learner.scores)
+            best[rows], probability[rows], density[rows] = _found(block, k, place[rows])
+    density += family.log_base(points) + level
+    return Assessment(ids[best], probability, density, learner.scores)
+
+
+def _found(
+    scores: Floats, k: int, place: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Return the best label of each row, the probability of the one asked for, and the density.
+
+    Column k of the scores (n, c) is a cluster yet to be born, which is not a label. What follows,
+    the outlier component, is: its place is k. The place asked for is -1 for the best one.
+    """
+    labels = np.delete(scores, k, axis=1)
+    best = labels.argmax(axis=1)
+    high = labels.max(axis=1)
+    known = np.exp(labels - high[:, None]).sum(axis=1)
+    density = np.logaddexp(high + np.log(known), scores[:, k])
+    at = np.where(place == -1, best, place)
+    there = (at >= 0) & (at < labels.shape[1])
+    asked = labels[np.arange(len(at)), np.where(there, at, 0)]
+    return best, np.where(there, np.exp(asked - high) / known, 0.0), density
 
 
 def _places(labels: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,7 +15,6 @@ from scstream.families.contract import Array
 from scstream.families.gaps import observed_scores
 from scstream.families.log_totals import log_totals, row_log_totals
 from scstream.families.scores import Points, to_dense
-from scstream.kernels import sketches
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import next_point
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
 _STEP = 0.02  # by which the counts below two neighbouring entries differ, as a share
 _LOG_STEP = float(np.log1p(_STEP))
 _TAIL = 0.02  # of the numbers: what the slope of the tail is taken from
+_PER_HALF = 1.96  # spreads, of median less lower tenth, for each share at a normal median
+_PER_TENTH = 4.45  # the same at its lower tenth
+_FORGOTTEN = 1e-12  # weight up to which an entry is left out
 _MOST_NUMBERS = 2**21  # statistics of rows that are held at once
 
 
@@ -66,9 +68,16 @@ class Sketch:
 
     def merged(self, values: Array, weights: Array) -> Sketch:
         """Return the sketch with further numbers (n,), or with the entries of another sketch."""
-        out, order = np.empty((2, len(self.values) + len(values))), values.argsort()
-        m = sketches.merge((self.values, self.weights), (values, weights), order, _LOG_STEP, out)
-        merged, whole = out[:, :m].copy()
+        value = np.concatenate([self.values, values])
+        weight = np.concatenate([self.weights, weights])
+        order = value.argsort(kind="stable")
+        order = order[weight[order] > _FORGOTTEN]
+        value, weight = value[order], weight[order]
+        middle = np.cumsum(weight) - 0.5 * weight  # entries with as many below them become one
+        place = np.floor(np.log(np.maximum(middle, 1e-9)) / _LOG_STEP)
+        first = np.flatnonzero(np.append(True, place[1:] != place[:-1])[: len(place)])
+        whole = np.add.reduceat(weight, first)
+        merged = np.maximum.accumulate(np.add.reduceat(weight * value, first) / whole)
         return Sketch(merged, whole, self.seen + len(values))
 
     def followed(self, values: Array, memory: float) -> Sketch:
@@ -81,9 +90,14 @@ class Sketch:
         """
         if len(values) == 0 or len(self.values) == 0:
             return self
-        out = np.empty(len(self.values))
-        sketches.follow(self.values, self.weights, values, memory, out)
-        return Sketch(out, self.weights, self.seen)
+        middle = np.cumsum(self.weights) - 0.5 * self.weights
+        tenth, median = np.interp(np.array([0.1, 0.5]) * self.count, middle, self.values)
+        spread = median - tenth
+        step = spread * len(values) / (len(values) + memory)
+        up = step * _PER_HALF * (0.5 - _share_under(values, median))
+        down = step * _PER_TENTH * (_share_under(values, tenth) - 0.1)
+        factor = max((spread + up + down) / spread, 0.5) if spread > 0.0 else 1.0
+        return Sketch(median + up + factor * (self.values - median), self.weights, self.seen)
 
     def share_below(self, x: Array) -> Array:
         """Return the share of numbers below each of x (...), never 0.
@@ -101,6 +115,11 @@ class Sketch:
         beyond = np.minimum((x - self.values[0]) / slope, 0.0)
         out: Array = (inside + 0.5) / (self.count + 1.0) * np.exp(beyond)
         return out
+
+
+def _share_under(values: Array, level: float) -> float:
+    """Return the share of numbers below a level, of equal ones half."""
+    return 0.5 * float((values < level).mean() + (values <= level).mean())
 
 
 def scores_with(
