@@ -264,3 +264,115 @@ def try_sublabels(
     (k, 2, p) by label and sub-label, and the doubts (k,) about the latter.
     """
     _core.try_sublabels(rows, weight, pairs, chosen, leaf_rows, z, trial, sums)
+
+
+# -- Gaussian clusters --------------------------------------------------------------------------
+# Statistics (k, p) are those of `Rows`, added up: a count, a vector (d,), and the upper triangle of
+# a matrix, row after row. A prior (p,) has those of the rows that it is worth, and ``more`` is what
+# its degrees of freedom exceed its count by. Functions that return a number count the clusters
+# whose scatter is not positive definite: these have NaN as log determinant, level or offset.
+
+
+def _algebra(p: int) -> Any:
+    """Return the core for p statistics: matrices of many columns are left to NumPy."""
+    return _core if p <= 136 else import_module("scstream.core.plain.gaussian")
+
+
+def factor(s: Floats, prior: Floats, vector: Floats, out: Floats, log_det: Floats) -> int:
+    """Factor the scatters of posteriors.
+
+    Parameters
+    ----------
+    s, prior : float64 (k, g, p) and (p,)
+        Groups whose scatters about their own means are added up.
+    vector : float64 (k, d), or (0, d) for the means of the first groups
+    out : float64 (k, p), out
+        Rows ``(n, L^-1 vector, L)``: the first group's count, and the lower triangle of a Cholesky
+        factor, row after row.
+    log_det : float64 (k,), out
+    """
+    return cast("int", _algebra(len(prior)).factor(s, prior, vector, out, log_det))
+
+
+def log_normalisers(s: Floats, prior: Floats, more: float, out: Floats) -> int:
+    """Find the log-normalisers (k,) of normal-inverse-Wishart densities at ``prior + s`` (k, p)."""
+    return cast("int", _algebra(len(prior)).log_normalisers(s, prior, more, out))
+
+
+def drawn_scores(
+    factors: Floats, chi: Floats, low: Floats, noise: Floats, log_weight: Floats, out: Floats
+) -> None:
+    """Find the natural parameters of Gaussians drawn from posteriors.
+
+    Parameters
+    ----------
+    factors : float64 (k, p)
+        Rows ``(n, L^-1 mean, L)`` of `factor`.
+    chi, low : float64 (k, d) and (k, d (d - 1) / 2)
+        Diagonals and the rest of Bartlett's factors B, row after row: with ``M = L'^-1 B`` the
+        precision is ``M M'``.
+    noise : float64 (k, d)
+        The drawn mean lies ``M'^-1 noise / sqrt(n)`` from the posterior's.
+    log_weight : float64 (k,)
+        Is added to the first parameter.
+    out : float64 (k, p), out
+    """
+    _algebra(factors.shape[1]).drawn_scores(factors, chi, low, noise, log_weight, out)
+
+
+def student_forms(factors: Floats, out: Floats) -> None:
+    """Find functionals (k, p) equal to ``1 + n / (n + 1) (z - mean)' (L L')^-1 (z - mean)``."""
+    _algebra(factors.shape[1]).student_forms(factors, out)
+
+
+def student_levels(
+    factors: Floats, log_det: Floats, more: float, log_weight: Floats, level: Floats, power: Floats
+) -> None:
+    """Find levels and powers (k,) of Student-t predictives, see `Scores`, with log weights."""
+    core = _algebra(factors.shape[1])
+    core.student_levels(factors, log_det, more, log_weight, level, power)
+
+
+def directions(
+    s: Floats, member: Floats, attempt: Ints, axes: int, prior: Floats, out: Floats
+) -> None:
+    """Find functionals (k, p) whose sign cuts clusters in two through their means.
+
+    Parameters
+    ----------
+    s, member : float64 (k, p)
+        Clusters, and the statistics of some row of each.
+    attempt : int64 (k,)
+        Even ones cut across a principal axis, odd ones towards the member. The first eight measure
+        by the covariance that the prior expects, in whose deviations directions of noise are as
+        short as any other; the next eight by columns, and so on.
+    axes : int
+        How many axes take turns.
+    prior, out : float64 (p,) and (k, p), out
+        A row at the mean, as one alone is, is on the first side whatever the rounding.
+    """
+    _algebra(len(prior)).directions(s, member, attempt, axes, prior, out)
+
+
+def boundaries(both: Floats, prior: Floats, more: float, normal: Floats, offset: Floats) -> int:
+    """Find Fisher's discriminants of pairs of clusters.
+
+    Rows are the first one's where ``normal . z < offset``.
+
+    Parameters
+    ----------
+    both : float64 (k, 2, p)
+    prior, more : float64 (p,), float
+    normal, offset : float64 (k, d) and (k,), out
+    """
+    return cast("int", _algebra(len(prior)).boundaries(both, prior, more, normal, offset))
+
+
+def truncate(past: Floats, normal: Floats, offset: Floats, certain: float, out: Floats) -> None:
+    """Find what of pasts (m, p), seen as Gaussians, lies below boundaries.
+
+    Past i is cut by boundary ``i % k`` of the normals (k, d) and offsets (k,), or ``certain``
+    deviations from its mean if that is nearer. Too little past, or none to speak of across the
+    boundary, is halved.
+    """
+    _algebra(past.shape[1]).truncate(past, normal, offset, certain, out)

@@ -5,9 +5,10 @@
 #include <cstring>
 
 // Functions of long loops are compiled for several processors; the best is taken when they run.
+// What they call is compiled into them.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
 #define SCSTREAM_BEST_PROCESSOR \
-    __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+    __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), flatten))
 #else
 #define SCSTREAM_BEST_PROCESSOR
 #endif
@@ -44,33 +45,45 @@ inline double exponential(double x) {
     return (1.0 + (r + rest)) * bits_of<double>(scale);
 }
 
-// The exponent of a normal x > 0, as its bits say it; converted so that loops become vector code.
-inline double exponent_of(std::uint64_t bits) {
-    return bits_of<double>((bits >> 52) | 0x4330000000000000ull) - (0x1p52 + 1023.0);
+// Of a normal number x = 2^e g > 0 the number g from 1 to 2, and e, as the bits say them. They are
+// converted so that loops become vector code.
+inline double mantissa(double x) {
+    return bits_of<double>((bits_of<std::uint64_t>(x) & 0xFFFFFFFFFFFFFull) | 0x3FF0000000000000ull);
+}
+
+inline double exponent(double x) {
+    return bits_of<double>((bits_of<std::uint64_t>(x) >> 52) | 0x4330000000000000ull) -
+           (0x1p52 + 1023.0);
 }
 
 // log(x) for normal x > 0: of 2^e g with g from sqrt(.5) to sqrt(2), by the series of atanh.
 inline double logarithm(double x) {
-    const auto bits = bits_of<std::uint64_t>(x);
-    const double half = bits_of<double>((bits & 0xFFFFFFFFFFFFFull) | 0x3FF0000000000000ull);
-    const bool more = half > 1.4142135623730951;
-    const double g = more ? 0.5 * half : half, d = exponent_of(bits) + (more ? 1.0 : 0.0);
+    const double whole = mantissa(x);
+    const bool more = whole > 1.4142135623730951;
+    const double g = more ? 0.5 * whole : whole, d = exponent(x) + (more ? 1.0 : 0.0);
     const double r = (g - 1.0) / (g + 1.0), z = r * r;
     double tail = 0.0;  // of 2 (r + r^3 / 3 + r^5 / 5 + ...)
     for (int i = 21; i >= 3; i -= 2) tail = z * (1.0 / i + tail);
     return d * LN2_HIGH + (2.0 * r + (2.0 * r * tail + d * LN2_LOW));
 }
 
-// log(gamma(x)) for x > 0, to 1e-14 of itself or of 1: Stirling's series, which is exact to rounding
-// from 8 on; of smaller numbers that of x + 8, less the eight factors between.
-inline double log_gamma(double x) {
-    const bool small = x < 8.0;
-    const double y = small ? x + 8.0 : x, u = x * (x + 7.0);
-    const double factors = small ? u * (u + 6.0) * ((u + 10.0) * (u + 12.0)) : 1.0;
-    const double w = 1.0 / y, v = w * w;
+// log(gamma(x)) by Stirling's series, which is exact to rounding from 8 on.
+constexpr double STIRLING = 8.0;
+
+inline double stirling(double x) {
+    const double w = 1.0 / x, v = w * w;
     double tail = 1.0 / 1188.0 - v * (691.0 / 360360.0 - v / 156.0);
     tail = 1.0 / 12.0 - v * (1.0 / 360.0 - v * (1.0 / 1260.0 - v * (1.0 / 1680.0 - v * tail)));
-    return (y - 0.5) * logarithm(y) - y + 0.9189385332046728 + w * tail - logarithm(factors);
+    return (x - 0.5) * logarithm(x) - x + 0.9189385332046728 + w * tail;
+}
+
+// log(gamma(x)) for x > 0, to 1e-14 of itself or of 1: of small numbers that of x + 8, less the
+// eight factors between.
+inline double log_gamma(double x) {
+    const bool small = x < STIRLING;
+    const double u = x * (x + 7.0);
+    const double factors = small ? u * (u + 6.0) * ((u + 10.0) * (u + 12.0)) : 1.0;
+    return stirling(small ? x + STIRLING : x) - logarithm(factors);
 }
 
 // Minus the log-probability of a label that leads another by -gap.

@@ -1,6 +1,16 @@
 """The core in plain NumPy: what the native one is tested against, and runs where there is none."""
 
 from scstream.core.plain.centres import approach, choose_nearest
+from scstream.core.plain.gaussian import (
+    boundaries,
+    directions,
+    drawn_scores,
+    factor,
+    log_normalisers,
+    student_forms,
+    student_levels,
+    truncate,
+)
 from scstream.core.plain.passes import (
     best_labels,
     label_rows,
@@ -13,11 +23,19 @@ from scstream.core.plain.text import lay_out, scan
 __all__ = [
     "approach",
     "best_labels",
+    "boundaries",
     "choose_nearest",
+    "directions",
+    "drawn_scores",
+    "factor",
     "label_rows",
     "label_scores",
     "lay_out",
+    "log_normalisers",
     "scan",
+    "student_forms",
+    "student_levels",
     "sweep",
+    "truncate",
     "try_sublabels",
 ]

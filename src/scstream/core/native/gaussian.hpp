@@ -1,0 +1,176 @@
+// Gaussian clusters of few columns: posteriors, normalisers, draws, predictives and cuts.
+//
+// Statistics (k, p) are packed: a count, a vector (d,) and the upper triangle of a matrix, row after
+// row. Of a Cholesky factor it is the lower one.
+#pragma once
+
+#include <cstdint>
+
+#include "arrays.hpp"
+
+namespace scstream {
+
+constexpr std::int64_t FEW_COLUMNS = 15;  // more are left to matrix libraries
+
+// A normal-inverse-Wishart prior: its row (p,), and what degrees of freedom exceed the count by.
+struct Prior {
+    const double *row;
+    std::int64_t d;
+    double more = 0.0;
+
+    std::int64_t p() const { return (d + 1) * (d + 2) / 2; }
+};
+
+// What is drawn of k Gaussians: see `drawn_scores` in scstream/core/__init__.py.
+struct Draws {
+    const double *chi, *low, *noise;
+};
+
+// Planes (k, d) that cut clusters in two, and offsets (k,).
+struct Planes {
+    const double *normal, *offset;
+    std::int64_t k;
+};
+
+// Clusters (k, p), members (k, p) of them, how often each was cut before, and along how many axes.
+struct Attempts {
+    const double *s, *member;
+    const std::int64_t *attempt;
+    std::int64_t axes;
+};
+
+// The functions of scstream/core/__init__.py on bare arrays: `s` is (k, groups, p), and `vector`
+// (k, d) or null. Those that may fail return how often.
+std::int64_t factor(const double *s, std::int64_t k, std::int64_t groups, const Prior &prior,
+                    const double *vector, double *out, double *log_det);
+std::int64_t log_normalisers(const double *s, std::int64_t k, const Prior &prior, double *out);
+void drawn_scores(const double *factors, std::int64_t k, std::int64_t d, const Draws &draws,
+                  const double *log_weight, double *out);
+void student_forms(const double *factors, std::int64_t k, std::int64_t d, double *out);
+void student_levels(const double *factors, std::int64_t k, const Prior &prior,
+                    const double *log_det, const double *log_weight, double *level, double *power);
+void directions(const Attempts &of, std::int64_t k, const Prior &prior, double *out);
+std::int64_t boundaries(const double *both, std::int64_t k, const Prior &prior, double *normal,
+                        double *offset);
+void truncate(const double *past, std::int64_t m, std::int64_t d, const Planes &planes,
+              double certain, double *out);
+
+// -- what Python calls --------------------------------------------------------------------------
+
+using Vector = Row<const double>;
+using Matrix = Table<const double>;
+
+template <typename Shaped>
+std::int64_t length(const Shaped &array, std::size_t axis = 0) {
+    return static_cast<std::int64_t>(array.shape(axis));
+}
+
+// The columns of which rows have p statistics.
+inline std::int64_t columns_of(std::int64_t p) {
+    std::int64_t d = 0;
+    while ((d + 1) * (d + 2) / 2 < p) ++d;
+    require(d > 0 && d <= FEW_COLUMNS && (d + 1) * (d + 2) / 2 == p,
+            "rows have the statistics of 1 to 15 columns");
+    return d;
+}
+
+inline Prior prior_of(const Vector &row, double more = 0.0) {
+    return {row.data(), columns_of(length(row)), more};
+}
+
+template <typename Shaped, typename... Size>
+void require_shape(const Shaped &array, Size... sizes) {
+    const std::int64_t expected[] = {static_cast<std::int64_t>(sizes)...};
+    for (std::size_t i = 0; i < sizeof...(sizes); ++i)
+        require(length(array, i) == expected[i], "arrays do not belong together");
+}
+
+inline std::int64_t py_factor(const Block<const double> &s, const Vector &row, const Matrix &vector,
+                              const Table<double> &out, const Row<double> &log_det) {
+    const Prior prior = prior_of(row);
+    const std::int64_t k = length(s), groups = length(s, 1), p = prior.p();
+    const bool given = length(vector) > 0;
+    require(groups > 0, "there must be groups");
+    require_shape(s, k, groups, p);
+    if (given) require_shape(vector, k, prior.d);
+    require_shape(out, k, p);
+    require_shape(log_det, k);
+    return factor(s.data(), k, groups, prior, given ? vector.data() : nullptr, out.data(),
+                  log_det.data());
+}
+
+inline std::int64_t py_log_normalisers(const Matrix &s, const Vector &row, double more,
+                                       const Row<double> &out) {
+    const Prior prior = prior_of(row, more);
+    require_shape(s, length(out), prior.p());
+    return log_normalisers(s.data(), length(s), prior, out.data());
+}
+
+inline void py_drawn_scores(const Matrix &factors, const Matrix &chi, const Matrix &low,
+                            const Matrix &noise, const Vector &log_weight,
+                            const Table<double> &out) {
+    const std::int64_t k = length(factors), p = length(factors, 1), d = columns_of(p);
+    require_shape(chi, k, d);
+    require_shape(low, k, d * (d - 1) / 2);
+    require_shape(noise, k, d);
+    require_shape(log_weight, k);
+    require_shape(out, k, p);
+    drawn_scores(factors.data(), k, d, {chi.data(), low.data(), noise.data()}, log_weight.data(),
+                 out.data());
+}
+
+inline void py_student_forms(const Matrix &factors, const Table<double> &out) {
+    const std::int64_t k = length(factors), p = length(factors, 1);
+    require_shape(out, k, p);
+    student_forms(factors.data(), k, columns_of(p), out.data());
+}
+
+inline void py_student_levels(const Matrix &factors, const Vector &log_det, double more,
+                              const Vector &log_weight, const Row<double> &level,
+                              const Row<double> &power) {
+    const std::int64_t k = length(factors);
+    const Prior prior{nullptr, columns_of(length(factors, 1)), more};
+    require_shape(log_det, k);
+    require_shape(log_weight, k);
+    require_shape(level, k);
+    require_shape(power, k);
+    student_levels(factors.data(), k, prior, log_det.data(), log_weight.data(), level.data(),
+                   power.data());
+}
+
+inline void py_directions(const Matrix &s, const Matrix &member,
+                          const Row<const std::int64_t> &attempt, std::int64_t axes,
+                          const Vector &row, const Table<double> &out) {
+    const Prior prior = prior_of(row);
+    const std::int64_t k = length(s), p = prior.p();
+    require(axes > 0, "there must be axes");
+    require_shape(s, k, p);
+    require_shape(member, k, p);
+    require_shape(attempt, k);
+    require_shape(out, k, p);
+    for (std::int64_t c = 0; c < k; ++c) require(attempt(c) >= 0, "attempts are counted from 0");
+    directions({s.data(), member.data(), attempt.data(), axes}, k, prior, out.data());
+}
+
+inline std::int64_t py_boundaries(const Block<const double> &both, const Vector &row, double more,
+                                  const Table<double> &normal, const Row<double> &offset) {
+    const Prior prior = prior_of(row, more);
+    const std::int64_t k = length(both);
+    require_shape(both, k, 2, prior.p());
+    require_shape(normal, k, prior.d);
+    require_shape(offset, k);
+    return boundaries(both.data(), k, prior, normal.data(), offset.data());
+}
+
+inline void py_truncate(const Matrix &past, const Matrix &normal, const Vector &offset,
+                        double certain, const Table<double> &out) {
+    const std::int64_t m = length(past), p = length(past, 1), k = length(normal);
+    const std::int64_t d = columns_of(p);
+    require(k > 0 || m == 0, "there must be boundaries");
+    require_shape(normal, k, d);
+    require_shape(offset, k);
+    require_shape(out, m, p);
+    truncate(past.data(), m, d, {normal.data(), offset.data(), k}, certain, out.data());
+}
+
+}  // namespace scstream
