@@ -10,14 +10,12 @@ from scipy.special import expit
 from scstream.engines import CpuEngine, Key, outputs, tensors
 from scstream.families import Gaussian, Multinomial
 from scstream.families.scores import JoinedScore, LinearScore
-from scstream.kernels import packing
 
 torch = pytest.importorskip("torch")
 
 from scstream.engines.torch import draws  # noqa: E402
 from scstream.engines.torch import engine as torch_engine  # noqa: E402
 from scstream.engines.torch.engine import TorchEngine  # noqa: E402
-from scstream.engines.torch.forms import forms_of  # noqa: E402
 
 KEY = Key(seed=2**63 - 12345, batch=3, sweep=7)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -242,41 +240,6 @@ def test_unknown_devices_and_types_are_refused():
 def test_a_missing_gpu_is_said_to_be_missing():
     with pytest.raises(RuntimeError, match="'cuda:1' needs an NVIDIA GPU"):
         TorchEngine("cuda:1")
-
-
-# -- forms and the ledger --------------------------------------------------------------------------
-
-
-def centre_all(forms, d, numbers, centre):
-    """Fill numbers and centres of forms in d columns."""
-    room = np.empty(packing.ROOM)
-    parts = forms.eta, forms.power, forms.const, np.arange(len(numbers))
-    packing.forms(*parts, d, room, numbers.reshape(-1), 1, centre.reshape(-1))
-    apart = np.zeros(numbers.size, dtype=np.float32)
-    packing.forms(*parts, d, room, apart, len(numbers), np.empty(0, dtype=np.float32))
-    assert_array_equal(apart.reshape(numbers.shape[::-1]).T, numbers)
-
-
-@pytest.mark.parametrize("kind", ["drawn", "predictive"])
-def test_forms_about_their_centre_are_the_scores(kind):
-    problem = Problem(d=4)
-    score = getattr(problem, kind)[0]
-    forms = forms_of(score)
-    numbers = np.zeros((5, 3 + 2 * 4 + 10), dtype=np.float32)
-    centre = np.zeros((5, 4), dtype=np.float32)
-    centre_all(forms, 4, numbers, centre)
-    y = problem.family.embed(problem.X)[:, None, :] - centre.astype(float)
-    row, col = np.triu_indices(4)
-    numbers = numbers.astype(float)
-    assert_array_equal(numbers[:, :4], centre)
-    v = numbers[:, 4] + (numbers[:, 7:11] * y).sum(axis=-1)
-    v = v + (numbers[:, 11:] * y[..., row] * y[..., col]).sum(axis=-1)
-    if kind == "predictive":
-        v = numbers[:, 6] - numbers[:, 5] * np.log1p(v)
-    exact = score.block(problem.family.statistics(problem.X))
-    near = exact > exact.max(axis=1, keepdims=True) - 30.0
-    assert_allclose(v[near], exact[near], atol=2e-4)
-    assert np.abs(numbers[:, 7:11]).max() < 1e-3 * np.abs(numbers[:, 11:]).max()  # no slope there
 
 
 # -- kernels on a GPU ------------------------------------------------------------------------------

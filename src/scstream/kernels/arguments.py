@@ -92,11 +92,3 @@ class Scores(NamedTuple):
     eta: Floats
     const: Floats
     power: Floats
-
-
-class Workspace(NamedTuple):
-    """Numbers without a meaning, for a kernel to work in."""
-
-    floats: Floats
-    ints: Ints
-    singles: Singles

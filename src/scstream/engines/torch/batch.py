@@ -14,7 +14,6 @@ from scstream.engines.base import Key
 from scstream.engines.torch.draws import random_bits
 from scstream.families.contract import Array
 from scstream.families.scores import Labels
-from scstream.kernels import packing
 
 
 class Batch:
@@ -111,14 +110,14 @@ class Batch:
     def adopt(self, chosen: NDArray[np.bool_]) -> None:
         """Keep the sub-labels last tried for the chosen clusters."""
         names = self._names_of(len(chosen))
-        self.names = np.empty_like(names)
-        packing.adopted(names, chosen, self.names)
+        tried = (names & -2) + np.array([0, 1], dtype=np.int32)
+        self.names = np.where((names >= 0) & chosen[names >> 1], tried, names)
 
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label by the tables (k, 2) each."""
         names = self._names_of(len(label))
-        self.names = np.empty_like(names)
-        packing.renamed(names, label, sublabel, self.names)
+        new = (2 * label + sublabel).ravel().astype(np.int32)
+        self.names = np.where(names >= 0, new[names], names)
 
     def _names_of(self, k: int) -> NDArray[np.int32]:
         return old_names(k) if self.names is None else self.names

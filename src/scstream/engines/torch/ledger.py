@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from scstream.families.contract import Array
 from scstream.families.scores import Labels
-from scstream.kernels import packing
 
 Counts = NDArray[np.int64]
-_UNKNOWN: Counts = np.zeros((0, 2), dtype=np.int64)
 _Numbers = TypeVar("_Numbers", Counts, Array, NDArray[np.bool_])
 
 
@@ -77,11 +75,9 @@ class Ledger:
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label by the tables (k, 2) each."""
         size = int(label.max()) + 1
-        before = _UNKNOWN if self._rows is None else self._rows
-        rows, sums = np.empty((size, 2), dtype=np.int64), np.empty((size, *self._sums.shape[1:]))
-        packing.moved(label, sublabel, before, self._sums, rows, sums)
-        self._rows = None if self._rows is None else rows
-        self._sums, self._tried = sums, self._tried[:0]
+        if self._rows is not None:
+            self._rows = _moved(self._rows, label, sublabel, size)
+        self._sums, self._tried = _moved(self._sums, label, sublabel, size), self._tried[:0]
 
     def sums(self, k: int) -> Array:
         """Return counts and sums of coordinates of the sub-clusters (k, 2, 1 + d), 0 if unknown."""
@@ -92,6 +88,15 @@ class Ledger:
         whole = self.sums(k).sum(axis=1)
         n = whole[:, :1]
         return np.where(n > 1e-9, whole[:, 1:] / np.maximum(n, 1e-9), 0.0)
+
+
+def _moved(values: _Numbers, label: Labels, sublabel: Labels, size: int) -> _Numbers:
+    """Return numbers (k, 2, ...) added up by new names; of later clusters they are not known."""
+    out = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
+    known = label[: len(values)] >= 0
+    at = label[: len(values)][known], sublabel[: len(values)][known]
+    np.add.at(out, at, values[: len(label)][known])
+    return out
 
 
 def _first(values: _Numbers, k: int) -> _Numbers:

@@ -12,13 +12,12 @@ from torch import Tensor
 
 from scstream.engines.base import Key
 from scstream.engines.torch.batch import Batch
-from scstream.engines.torch.forms import Forms
+from scstream.engines.torch.forms import Forms, laid_out
 from scstream.engines.torch.passes import Pass, Recorded, copies, empty_tables, grid
 from scstream.engines.torch.staging import both_sides, bytes_for, lay_out
 from scstream.families.contract import Array, GaussianPrior
+from scstream.families.packed import upper
 from scstream.families.scores import Labels
-from scstream.kernels import packing
-from scstream.kernels.workspace import room_of
 
 _TILE, _SUMS = 256, 2**13  # sub-clusters, and sums, of a program that sums, at most
 _ROWS, _FIXED = 9, 10  # where rows that come, and the unit of doubts, are among the words
@@ -97,19 +96,22 @@ class Workspace:
 
     def components(self, score: Forms, sub: Forms) -> None:
         """Fill in the components of a sweep, and the pairs of all clusters."""
-        d, some = self._d, room_of(packing.ROOM, 0).floats
-        one, two = (score.eta, score.power, score.const), (sub.eta, sub.power, sub.const)
-        n, m = len(score.eta), len(sub.eta)
-        packing.forms(*one, places(n), d, some, self._numbers, 1, self._centre)
-        packing.forms(*two, places(m), d, some, self._pairs, m, self._centre[:0])
+        numbers, centre = laid_out(score, places(len(score.eta)), self._d)
+        self._numbers[: numbers.size] = numbers.ravel()
+        self._centre[: centre.size] = centre.ravel()
+        pairs, _ = laid_out(sub, places(len(sub.eta)), self._d)
+        self._pairs[: pairs.size] = pairs.T.ravel()
 
     def trial(self, sub: Forms, which: NDArray[np.int64], sums: Array) -> None:
         """Fill in the pairs of some clusters, with all clusters' first sums (k, 2, 1 + d)."""
-        d, some, pairs = self._d, room_of(packing.ROOM, 0).floats, np.repeat(2 * which, 2)
-        pairs[1::2] += 1
-        two = sub.eta, sub.power, sub.const, pairs
-        packing.forms(*two, d, some, self._pairs, len(pairs), self._centre[:0])
-        packing.trial(which, sums, d, self._centre, self._rank)
+        pairs, _ = laid_out(sub, np.column_stack([2 * which, 2 * which + 1]).ravel(), self._d)
+        self._pairs[: pairs.size] = pairs.T.ravel()
+        whole = sums[which].sum(axis=1)
+        n = whole[:, :1]
+        centre = np.where(n > 1e-9, whole[:, 1:] / np.maximum(n, 1e-9), 0.0)
+        self._centre[: centre.size] = centre.ravel()
+        self._rank[: len(sums)] = 0
+        self._rank[which] = np.arange(1, len(which) + 1)
 
     def predicted(self, prior: GaussianPrior, alpha: float) -> None:
         """Fill in what predictives are made of."""
@@ -119,7 +121,8 @@ class Workspace:
         self, names: NDArray[np.int32], ids: Labels, first: int, n: int, to: tuple[Tensor, Tensor]
     ) -> None:
         """Fill in what names stand for, and where n rows' from the first on are wanted."""
-        packing.ids(names, ids, self._ids)
+        of_names = np.where(names >= 0, 2 * ids[names >> 1] + (names & 1), -2)
+        self._ids[: names.size] = of_names.ravel()
         self._naming[:] = first, n, to[0].data_ptr(), to[1].data_ptr()
 
     def send_names(self) -> None:
@@ -141,19 +144,25 @@ class Workspace:
 
     def read(self, which: NDArray[np.int64], k: int, *, tables: bool = False) -> Pass:
         """Return what has come from the device about some of k clusters."""
-        done = Pass(np.empty((k, 2, self._p)), np.empty((k, 2), dtype=np.int64), np.empty(k))
-        packing.sums(self.values, self._columns, which, done.current, done.rows, done.own)
+        done = Pass(np.zeros((k, 2, self._p)), np.zeros((k, 2), dtype=np.int64), np.zeros(k))
+        size, p = 2 * len(which) * self._columns, self._p
+        found = self.values[:size].reshape(len(which), 2, self._columns)
+        done.current[which], done.rows[which] = found[..., :p], found[..., p]
+        done.own[which] = found[..., p + 1].sum(axis=1)
         if tables:
-            done.rivals, done.doubt = np.empty((k, k), dtype=np.int64), np.empty((k, k))
             both = self.values[self.padded * self._columns :]
-            packing.tables(both, done.own, done.rivals, done.doubt)
+            rivals, between = both[: 2 * k * k].reshape(2, k, k)
+            done.rivals, done.doubt = rivals.astype(np.int64), between + between.T
+            np.fill_diagonal(done.doubt, done.own)
         return done
 
     def points(self, k: int, n: int) -> Array:
         """Return the statistics (k, p) of rows that have come, 0 where there is no row."""
-        out = np.empty((k, self._p))
-        packing.points(self.values, n, self._d, out)
-        return out
+        row, col = upper(self._d)
+        found = self.values[: k * (1 + self._d)].reshape(k, 1 + self._d)
+        x = found[:, 1:]
+        out = np.concatenate([np.ones((k, 1)), x, x[:, row] * x[:, col]], axis=1)
+        return np.where(found[:, :1] < n, out, 0.0)
 
 
 @lru_cache
