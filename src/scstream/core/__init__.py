@@ -376,3 +376,54 @@ def truncate(past: Floats, normal: Floats, offset: Floats, certain: float, out: 
     boundary, is halved.
     """
     _algebra(past.shape[1]).truncate(past, normal, offset, certain, out)
+# -- the mixture --------------------------------------------------------------------------------
+
+
+def log_gammas(x: Floats, out: Floats) -> None:
+    """Find the logarithms (m,) of gamma(x) for positive x (m,)."""
+    _core.log_gammas(x, out)
+
+
+def log_weights(n: Floats, gamma: Floats, u: Floats, out: Floats) -> None:
+    """Find log weights of k clusters, then of their sub-clusters, drawn from Dirichlets.
+
+    Parameters
+    ----------
+    n : float64 (3 k + 1,)
+        Parameters: of clusters, of sub-clusters two by two, and of the cluster yet to be born.
+    gamma, u : float64 (3 k + 1,)
+        Gammas with shapes ``n + 1`` and uniforms. Together they make one with shape n, whose
+        logarithm does not run out of digits.
+    out : float64 (3 k,), out
+    """
+    _core.log_weights(n, gamma, u, out)
+
+
+def split_ratios(
+    n: Floats, each: Floats, whole: Floats, doubt: Floats, alpha: float, least: float, out: Floats
+) -> None:
+    """Find the log ratios (k,) of splits into parts with counts and log marginals (k, 2).
+
+    ``log alpha + sum_j [lgamma(n_j) + each_j] - lgamma(n) - whole``, plus the doubt (k,). There is
+    no split into parts that do not both count more than ``least``.
+    """
+    _core.split_ratios(n, each, whole, doubt, alpha, least, out)
+
+
+def neighbours(rivals: Ints, top: Ints, pairs: Ints) -> int:
+    """Find pairs (a, b), a < b, of which one is among the commonest rivals of the other.
+
+    Parameters
+    ----------
+    rivals : int64 (k, k)
+        How many rows of each cluster have each other one as second choice.
+    top : int64 (k, most), out
+        The commonest rivals of each, -1 for none. Of equally common ones the first counts.
+    pairs : int64 (k most, 2), out
+
+    Returns
+    -------
+    m : int
+        How many pairs there are.
+    """
+    return cast("int", _core.neighbours(rivals, top, pairs))

@@ -17,7 +17,6 @@ from scstream.families.saved import Saved
 from scstream.families.scores import GenericScore, Labels, LinearScore, Points, Score, to_dense
 from scstream.families.taming import Frames
 from scstream.families.typical import by_column
-from scstream.kernels.adding import added
 
 Array = NDArray[np.float64]
 
@@ -342,7 +341,7 @@ class Family(Saved, RowForms, Dividing, ABC):
 
     def joined_log_marginal(self, s: Array, a: Labels, b: Labels) -> Array:
         """Return the log marginals (m,) of pairs of clusters (k, p) taken together."""
-        return self.log_marginal(added(s[a], s[b]))
+        return self.log_marginal(s[a] + s[b])
 
     def log_predictive(self, X: Points, s: Array) -> Array:
         """Return the log predictive density of each row under each cluster ``s`` (k, p): (n, k)."""

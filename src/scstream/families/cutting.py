@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from scstream.families.scores import Array
 
+OF_A_KIND = 8  # attempts to cut a cluster by its own deviations; as many others follow
 CERTAIN = 6.0  # standard deviations beyond which a past lies on one side of a boundary
 
 

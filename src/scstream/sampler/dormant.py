@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from scstream.families.contract import Array, Family
-from scstream.kernels import mixture
 from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.recipe import Events
@@ -56,8 +55,7 @@ class Dormant:
         Those that were merged into others live on in them, and who was given up is no cluster.
         """
         if now.ids is before.ids or np.array_equal(now.ids, self.awake):
-            most = np.empty(self.most.shape)
-            mixture.most(self.most, now.totals, most)
+            most = np.maximum(self.most, now.totals[:, 0])
             return Dormant(self.ids, self.born, self.sums, now.ids, most)
         n = now.totals[:, 0]
         known = dict(zip(self.awake.tolist(), self.most.tolist(), strict=True))

@@ -6,11 +6,12 @@ They cost a determinant each, and every ratio needs them. Most hold from one ste
 from __future__ import annotations
 
 from dataclasses import replace
+from math import lgamma, log
 
 import numpy as np
 
+from scstream import core
 from scstream.families.contract import Array, Family
-from scstream.kernels import mixture, standing
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.context import Context
 
@@ -61,7 +62,11 @@ def log_posterior(
     """
     if log_marginal is None:
         log_marginal = family.log_marginal(totals)
-    return float(mixture.log_joint(totals, log_marginal, alpha))
+    n = np.maximum(totals[:, 0], 1e-300)
+    gammas = np.empty(len(n))
+    core.log_gammas(n, gammas)
+    level = float((gammas + log_marginal).sum()) + len(n) * log(alpha)
+    return level + lgamma(alpha) - lgamma(alpha + float(n.sum()))
 
 
 def filled(family: Family, s: Array, known: Array) -> Array:
@@ -79,6 +84,4 @@ def _still(known: Array, s: Array, before: Array) -> Array:
     """Return what is known (...) of ``before`` (..., p), NaN where ``s`` is not the same."""
     if np.isnan(known).all():
         return known
-    out, p = np.empty(known.shape), s.shape[-1]
-    standing.still(known.reshape(-1), s.reshape(-1, p), before.reshape(-1, p), out.reshape(-1))
-    return out
+    return np.where((s == before).all(axis=-1), known, np.nan)

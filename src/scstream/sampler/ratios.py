@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from scstream import core
 from scstream.families.contract import Array
-from scstream.kernels import mixture
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.log_marginals import log_marginals
@@ -33,9 +33,8 @@ def log_hastings_split(
         whole = family.log_marginal(parts.sum(axis=1))
     least = ctx.rules.least_part if least is None else least
     out = np.empty(len(parts))
-    # Arrays of their own: otherwise the kernel would be compiled for diagonals and columns, too.
     doubt, n = ctx.rules.doubt * doubt, np.ascontiguousarray(parts[..., 0])
-    mixture.log_split(float(np.log(ctx.alpha)), n, each, whole, doubt, least, out)
+    core.split_ratios(n, each, whole, doubt, ctx.alpha, least, out)
     return out
 
 

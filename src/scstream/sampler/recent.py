@@ -15,7 +15,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from scstream.families.contract import Array
-from scstream.kernels import mixture
 from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.learned import Outcome
 from scstream.sampler.recipe import Events
@@ -36,10 +35,9 @@ def recent_after(
         return state, state.totals[:, 0].copy()
     ids, had = before
     if ids is state.ids:  # of a batch that changed no cluster
-        same = np.empty(had.shape)
-        if mixture.recent(kept, had, state.current, same) >= 1.0:
-            return state, same
-        recent: Array = same
+        recent: Array = had * kept + state.current[:, 0]
+        if recent.min() >= 1.0:
+            return state, recent
     else:
         past = np.maximum(state.past[:, 0, 0] + state.past[:, 1, 0], 0.0)  # rounding may cost it
         for name, place in events.moves:  # what a cluster had goes with it

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream import core
 from scstream.families.contract import Array
-from scstream.kernels import mixture
 from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.forgetting import further, near
@@ -150,7 +150,7 @@ def merge_candidates(rivals: NDArray[np.int64], neighbours: int) -> Ints:
     k = len(rivals)
     most = max(min(neighbours, k - 1), 0)
     top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
-    return pairs[: mixture.neighbours(rivals, top, pairs)]
+    return pairs[: core.neighbours(rivals, top, pairs)]
 
 
 def drop_forgotten(ctx: Context, state: State) -> State:
@@ -233,9 +233,11 @@ def overlapping(ctx: Context, state: State) -> NDArray[np.bool_] | None:
 
     None if no cluster has so many.
     """
-    both, doubt, out = state.now.rows, state.now.doubt, np.empty(state.k, dtype=bool)
-    if mixture.many_rows(both, ctx.rules.drawn_rows, out) == 0:
+    rows, doubt = state.now.rows[:, 0] + state.now.rows[:, 1], state.now.doubt
+    many = rows >= ctx.rules.drawn_rows
+    if not np.count_nonzero(many):
         return None
-    rows = both[:, 0] + both[:, 1]
-    out &= doubt.sum(axis=1) - doubt.diagonal() > ctx.rules.drawn_doubt * rows
+    out: NDArray[np.bool_] = many & (
+        doubt.sum(axis=1) - doubt.diagonal() > ctx.rules.drawn_doubt * rows
+    )
     return out

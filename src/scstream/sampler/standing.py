@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from scstream.engines import Sums
 from scstream.families.contract import Array, Family
-from scstream.kernels import mixture, standing
+from scstream.families.cutting import OF_A_KIND
 from scstream.sampler.window import Window
 from scstream.support.frozen import frozen
 from scstream.support.once import once
 from scstream.support.threads import over_rows
 
 Ints = NDArray[np.int64]
-MANY_NUMBERS = 2**16  # statistics that are added up apart from each other, by threads
 
 
 @lru_cache(maxsize=8)
@@ -175,53 +174,46 @@ class Standing:
     def parts(self) -> Array:
         """Statistics of the sub-clusters (k, 2, p)."""
         k, _, p = self.past.shape
-        if self.past.size >= MANY_NUMBERS:
-            parts, (totals, here) = np.empty(self.past.shape), np.empty((2, k, p))
+        out: Array = self.everything[k:].reshape(k, 2, p)
+        return out
 
-            def fill(at: slice) -> None:
-                to = parts[at], totals[at], here[at]
-                standing.summed(self.past[at], self.now.current[at], *to)
+    @once
+    def everything(self) -> Array:
+        """Statistics of the clusters and then of their sub-clusters (3 k, p)."""
+        k, _, p = self.past.shape
+        out = np.empty((3 * k, p))
+        parts, totals, here = out[k:].reshape(k, 2, p), out[:k], self.now.current
 
-            over_rows(fill, k, width=2 * p)
-            doubt = self.past_doubt + self.now.doubt
-            self.__dict__.update(totals=totals, current=here, doubt=doubt)
-            return parts
-        both, here, doubt = np.empty((3 * k, p)), np.empty((k, p)), np.empty((k, k))
-        doubts = self.past_doubt, self.now.doubt
-        n = mixture.standing(self.past, self.now.current, doubts, both, here, doubt)
-        self.__dict__.update(totals=both[:k], current=here, doubt=doubt, count=n)
-        return both[k:].reshape(k, 2, p)
+        def fill(at: slice) -> None:
+            np.add(self.past[at], here[at], out=parts[at])
+            np.add(parts[at, 0], parts[at, 1], out=totals[at])
+
+        over_rows(fill, k, width=2 * p)
+        return out
 
     @once
     def totals(self) -> Array:
-        """Statistics of the clusters (k, p), which come with those of the sub-clusters."""
-        _ = self.parts
-        out: Array = self.__dict__["totals"]
+        """Statistics of the clusters (k, p)."""
+        out: Array = self.everything[: self.k]
         return out
 
     @once
     def current(self) -> Array:
-        """Statistics of the clusters' points in this batch (k, p), which come with `parts`."""
-        _ = self.parts
-        out: Array = self.__dict__["current"]
-        return out
+        """Statistics of the clusters' points in this batch (k, p)."""
+        here = self.now.current
+        return np.add(here[:, 0], here[:, 1])
 
     @once
     def doubt(self) -> Array:
         """Doubts (k, k) of past and present."""
-        _ = self.parts
-        out: Array = self.__dict__["doubt"]
+        out: Array = self.past_doubt + self.now.doubt
         return out
 
     @once
     def count(self) -> float:
         """How many points the clusters have together."""
-        if self.past.size >= MANY_NUMBERS:
-            each = self.past[:, :, 0] + self.now.current[:, :, 0]
-            return float((each[:, 0] + each[:, 1]).sum())
-        _ = self.parts
-        out: float = self.__dict__["count"]
-        return out
+        each = self.past[:, :, 0] + self.now.current[:, :, 0]
+        return float((each[:, 0] + each[:, 1]).sum())
 
     @once
     def present(self) -> NDArray[np.bool_]:
@@ -236,14 +228,10 @@ class Standing:
         window = self.window.advance(time)
         past, past_doubt = window.past()
         k, _, p = past.shape
-        lived, attempt = np.empty(k, np.int64), np.empty(k, np.int64)
-        mixture.older(self.lived, lived, attempt)
+        lived = self.lived + 1
+        attempt = OF_A_KIND * (lived & 1)  # in every other batch attempts begin with the others
         named = self.ids, self.born, lived, self.next_id
-        new = type(self)(*named, _nothing(k, p), window, past, past_doubt, attempt)
-        if past.size >= MANY_NUMBERS and window.is_one_sum:  # to add nothing would take long
-            here = np.zeros((k, p))
-            new.__dict__.update(parts=past, totals=window.whole(), current=here, doubt=past_doubt)
-        return new
+        return type(self)(*named, _nothing(k, p), window, past, past_doubt, attempt)
 
     def share_left_of(self, before: Standing) -> float:
         """Return the share of an earlier state's points that these clusters still count."""
@@ -255,8 +243,7 @@ class Standing:
         window = self.window
         if window.is_one_sum:
             window = window.with_past(self.parts, self.doubt, self.count)
-            if self.past.size >= MANY_NUMBERS:
-                window.__dict__["wholes"] = self.totals[None]
+            window.__dict__["wholes"] = self.totals[None]
         else:
             window = window.with_record(self.now.current, self.now.doubt, time)
         return self.having(window=window, known=None, recalled=None)
@@ -275,7 +262,9 @@ class Standing:
         out, whole = np.empty(self.past.shape), self.window.weighted(first)
 
         def fill(at: slice) -> None:
-            standing.divided(self.past[at], current[at], whole[at], out[at])
+            past, first = self.past[at], whole[at]
+            np.add(first, current[at, 0], out=out[at, 0])
+            np.add(past[:, 0] + past[:, 1] - first, current[at, 1], out=out[at, 1])
 
         over_rows(fill, self.k, width=2 * self.past.shape[2])
         return out

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from scstream import core
 from scstream.engines import Key
 from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import JoinedScore, Score
-from scstream.kernels import mixture
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context, Foreseen, Outliers
 
@@ -31,10 +31,12 @@ def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> Stat
 
 def draw_weights(ctx: Context, state: State) -> tuple[Array, Array]:
     """Return the statistics (3 k, p) of clusters and sub-clusters, and log weights (3 k,) drawn."""
-    m, rng = 3 * state.k, ctx.rng
-    everything, n, weights = np.empty((m, state.past.shape[2])), np.empty(m + 1), np.empty(m)
-    mixture.dirichlets(state.past, state.now.current, ctx.alpha, everything, n)
-    mixture.log_weights(rng.standard_gamma(n + 1.0), rng.random(len(n)), n, weights)
+    k, rng, everything = state.k, ctx.rng, state.everything
+    n, weights = np.empty(3 * k + 1), np.empty(3 * k)
+    n[:-1], n[-1] = everything[:, 0], ctx.alpha
+    n[k:-1] += 0.5 * ctx.alpha
+    n = np.maximum(n, 1e-3)
+    core.log_weights(n, rng.standard_gamma(n + 1.0), rng.random(len(n)), weights)
     return everything, weights
 
 

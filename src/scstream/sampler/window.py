@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from scstream.families.contract import Array
-from scstream.kernels import mixture
-from scstream.kernels.adding import added
 from scstream.sampler.rules import RULES
 from scstream.support.frozen import frozen
 from scstream.support.once import once
@@ -117,8 +115,6 @@ class Window:
     @once
     def wholes(self) -> Array:
         """The clusters' statistics (b, k, p)."""
-        if len(self.sums) == 1:
-            return added(self.sums[0, :, 0], self.sums[0, :, 1])[None]
         return self.sums[:, :, 0] + self.sums[:, :, 1]
 
     def advance(self, time: float) -> Window:
@@ -131,10 +127,8 @@ class Window:
                 new = replace(self, times=np.array([time]))
                 new.__dict__.update(self._known())
                 return new
-            left, times = (np.empty(self.sums.shape), np.empty(self.doubt.shape)), np.empty(1)
-            mixture.faded(factor, self.sums, self.doubt, left)
-            times[0] = time
-            return Window(self.forgetting, *left, times, self.weight)
+            sums, doubt = factor * self.sums, factor * self.doubt
+            return Window(self.forgetting, sums, doubt, np.array([time]), self.weight)
         weight = self.forgetting.weights(time - self.times)
         kept = weight > self.forgetting.epsilon
         return replace(

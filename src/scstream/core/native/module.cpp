@@ -1,6 +1,7 @@
 // What Python sees of the compiled core. Each function is described in scstream/core/__init__.py.
 #include "centres.hpp"
 #include "gaussian.hpp"
+#include "mixture.hpp"
 #include "pass.hpp"
 #include "text.hpp"
 
@@ -16,6 +17,14 @@ NB_MODULE(_compiled, m) {
     m.def("choose_nearest", &scstream::choose_nearest, "rows"_a.noconvert(),
           "centres"_a.noconvert(), "square"_a.noconvert(), "lengths"_a.noconvert(),
           "apart"_a.noconvert(), "z"_a.noconvert());
+    m.def("log_gammas", &scstream::log_gammas, "x"_a.noconvert(), "out"_a.noconvert());
+    m.def("log_weights", &scstream::log_weights, "n"_a.noconvert(), "gamma"_a.noconvert(),
+          "u"_a.noconvert(), "out"_a.noconvert());
+    m.def("split_ratios", &scstream::split_ratios, "n"_a.noconvert(), "each"_a.noconvert(),
+          "whole"_a.noconvert(), "doubt"_a.noconvert(), "alpha"_a, "least"_a,
+          "out"_a.noconvert());
+    m.def("neighbours", &scstream::neighbours, "rivals"_a.noconvert(), "top"_a.noconvert(),
+          "pairs"_a.noconvert());
     m.def("sweep", &scstream::sweep, "rows"_a, "weight"_a.noconvert(), "scores"_a, "pairs"_a,
           "key"_a.none(), "leaf_rows"_a, "z"_a.noconvert(), "sub"_a.noconvert(), "sums"_a);
     m.def("best_labels", &scstream::best_labels, "rows"_a, "scores"_a, "out"_a.noconvert());

@@ -11,6 +11,7 @@ from scstream.core.plain.gaussian import (
     student_levels,
     truncate,
 )
+from scstream.core.plain.mixture import log_gammas, log_weights, neighbours, split_ratios
 from scstream.core.plain.passes import (
     best_labels,
     label_rows,
@@ -35,6 +36,11 @@ __all__ = [
     "scan",
     "student_forms",
     "student_levels",
+    "log_gammas",
+    "log_weights",
+    "neighbours",
+    "scan",
+    "split_ratios",
     "sweep",
     "truncate",
     "try_sublabels",
