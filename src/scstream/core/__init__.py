@@ -376,6 +376,8 @@ def truncate(past: Floats, normal: Floats, offset: Floats, certain: float, out: 
     boundary, is halved.
     """
     _algebra(past.shape[1]).truncate(past, normal, offset, certain, out)
+
+
 # -- the mixture --------------------------------------------------------------------------------
 
 
