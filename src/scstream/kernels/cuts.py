@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import erfc, exp, log, pi, sqrt
 from typing import Any
 
-from scstream.families.cutting import OF_A_KIND
+OF_A_KIND = 8
 from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import brief, brief_part, part
 from scstream.kernels.crew import Crew, on_threads, own_of
