@@ -8,12 +8,12 @@ from __future__ import annotations
 from math import erfc, exp, log, pi, sqrt
 from typing import Any
 
-OF_A_KIND = 8
 from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import brief, brief_part, part
 from scstream.kernels.crew import Crew, on_threads, own_of
 from scstream.kernels.directions import factored, solve_back, white
 
+OF_A_KIND = 8
 _BESIDE = 1e-12  # of its distance from the origin that a plane is beside the mean
 _ROUNDS = 50  # power iterations for one axis, at most
 _LEFT = 1e-9  # of the variance of all columns that is more than rounding
