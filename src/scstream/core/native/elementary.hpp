@@ -119,7 +119,11 @@ struct Key {
 
   private:
     static double unit(std::uint32_t high, std::uint32_t low) {
-        return static_cast<double>(((std::uint64_t{high} << 32) | low) >> 11) * 0x1p-53;
+        return (whole(high) * 0x1p21 + whole(low >> 11)) * 0x1p-53;
+    }
+
+    static double whole(std::uint32_t x) {
+        return bits_of<double>(x | 0x4330000000000000ull) - 0x1p52;
     }
 };
 

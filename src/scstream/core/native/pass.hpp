@@ -11,6 +11,7 @@
 
 #include "arrays.hpp"
 #include "elementary.hpp"
+#include "lanes.hpp"
 #include "proposals.hpp"
 
 namespace scstream {
@@ -70,25 +71,21 @@ struct Scores {
         const double *e = eta + c * p;
         double x = 0.0;
         for (std::int64_t q = 0; q < p; ++q) x += t[q] * e[q];
-        return finished(x, c);
+        if (power == nullptr || !(power[c] > 0.0)) return x;
+        return level[c] - power[c] * (x > 1.0 ? logarithm(std::min(x, 1e300)) : 0.0);
     }
 
-    // Fill the scores of components c and c + 1.
-    void two(const double *t, std::int64_t c, double *out) const {
-        const double *e = eta + c * p, *f = e + p;
+    // Fill the products with two components, which `finish_scores` makes scores.
+    void products(const double *t, std::int64_t c, std::int64_t b, double &one,
+                  double &other) const {
+        const double *e = eta + c * p, *f = eta + b * p;
         double x = 0.0, y = 0.0;
         for (std::int64_t q = 0; q < p; ++q) {
             x += t[q] * e[q];
             y += t[q] * f[q];
         }
-        out[0] = finished(x, c);
-        out[1] = finished(y, c + 1);
-    }
-
-  private:
-    double finished(double x, std::int64_t c) const {
-        if (power == nullptr || !(power[c] > 0.0)) return x;
-        return level[c] - power[c] * (x > 1.0 ? logarithm(std::min(x, 1e300)) : 0.0);
+        one = x;
+        other = y;
     }
 };
 
@@ -104,10 +101,22 @@ inline Scores scores_of(const nb::tuple &given, std::int64_t p) {
             static_cast<std::int64_t>(k), p};
 }
 
-// What one row is given: a label, the best other one, and the doubt between the two.
+// What one row is given: a label, the best other one, and by how much that scores more.
 struct Choice {
     std::int64_t label, second;
-    double doubt;
+    double gap;
+};
+
+// What the rows of a tile are given.
+struct Tile {
+    std::int64_t label[TILE], second[TILE];
+    Lane gap, doubt;
+
+    void take(std::int64_t i, const Choice &choice) {
+        label[i] = choice.label;
+        second[i] = choice.second;
+        gap.at[i] = choice.gap;
+    }
 };
 
 // Draw one of m scores by a uniform, `top` being the best; the first if they are no numbers.
@@ -139,8 +148,7 @@ inline Choice chosen(const double *scores, std::int64_t m, const double *uniform
             high = scores[j];
             other = j;
         }
-    const double gap = high - scores[at];
-    return {at, other, other >= 0 && gap > -CERTAIN ? certainty(gap) : 0.0};
+    return {at, other, other >= 0 ? high - scores[at] : NOBODY};
 }
 
 // Chooses labels of rows by proposals.
@@ -150,8 +158,24 @@ class Chooser {
         : by_(by), narrow_(narrowed(by.eta, by.level, by.power, by.k, by.p)),
           columns_(static_cast<std::size_t>(by.p * TILE)) {}
 
-    // Propose labels for the statistics (m, p) of at most a tile of rows, drawn by uniforms or not.
-    void propose(const double *t, std::int64_t m, const Uniforms *uniforms) {
+    // Choose labels for the statistics (m, p) of at most a tile of rows, drawn by uniforms or, if
+    // that is null, the best; and, if they are wanted, second choices and the doubts.
+    void choose(const double *t, std::int64_t m, const Lane *uniforms, bool seconds, Tile &out) {
+        propose(t, m, uniforms);
+        pending_ = 0;
+        for (std::int64_t i = 0; i < m; ++i) {
+            out.gap.at[i] = NOBODY;
+            decide(i, t + i * by_.p, uniforms ? uniforms->at + i : nullptr, seconds, out);
+        }
+        if (pending_ > 0) settle(t, uniforms, out);
+        if (seconds) fill_certainties(out.gap, out.doubt);
+    }
+
+  private:
+    static constexpr int MANY = TILE / 8;  // rows of a tile from which all are drawn at once
+
+    // Propose labels for the statistics of a tile.
+    void propose(const double *t, std::int64_t m, const Lane *uniforms) {
         for (std::int64_t q = 0; q < by_.p; ++q)
             for (std::int64_t i = 0; i < TILE; ++i)
                 columns_[q * TILE + i] = i < m ? static_cast<float>(t[i * by_.p + q]) : 0.0f;
@@ -161,15 +185,15 @@ class Chooser {
         float uniform[TILE] = {}, slack[TILE] = {};
         for (std::int64_t i = 0; i < m; ++i) {
             const double off = off_of(i);
-            uniform[i] = static_cast<float>(uniforms[i].label);
+            uniform[i] = static_cast<float>(uniforms->at[i]);
             slack[i] = off < 1.0 ? static_cast<float>(2.0 * off) : 1.0f;
             open_ += !(tile_.best[i] - tile_.second[i] > CERTAIN + 2.0 * off);
         }
         if (open_ > MANY) draw(narrow_, uniform, slack, tile_);
     }
 
-    // The choice for row i of the tile: drawn by a uniform, or the best if that is null.
-    Choice choose(std::int64_t i, const double *t, const double *uniform, bool seconds) {
+    // Choose a label for row i, or put it down for two exact scores to decide.
+    void decide(std::int64_t i, const double *t, const double *uniform, bool seconds, Tile &out) {
         const double best = tile_.best[i], second = tile_.second[i], third = tile_.third[i];
         const std::int64_t k = by_.k, first = tile_.first[i], next = tile_.next[i];
         const double off = off_of(i);
@@ -177,30 +201,71 @@ class Chooser {
         const bool apart = known && (k < 2 || best - second > 2.0 * off);
         const bool ordered = known && (k < 3 || (next < k && second - third > 2.0 * off));
         const bool certain = apart && (k < 2 || best - second > CERTAIN + 2.0 * off);
-        if (!seconds && apart) return {first, -1, 0.0};
-        if (certain && ordered) return {first, k < 2 ? -1 : next, 0.0};
+        if (!seconds && apart) return out.take(i, {first, -1, NOBODY});
+        if (certain && ordered) return out.take(i, {first, k < 2 ? -1 : next, NOBODY});
         if (uniform && known && open_ > MANY && tile_.drawn[i] >= 0) {
             const std::int64_t one = tile_.drawn[i];
-            if (one != first && apart) return with_second(t, one, first);
-            if (one == first && apart && ordered) return with_second(t, first, next);
+            if (one != first && apart) return put_down(i, one, first, true);
+            if (one == first && apart && ordered) return put_down(i, first, next, true);
         }
+        if (ordered && k > 1 && (!uniform || k < 3 || best - third > CERTAIN + 2.0 * off))
+            return put_down(i, std::min(first, next), std::max(first, next), false);
         which_.clear();
-        if (ordered && (!uniform || k < 3 || best - third > CERTAIN + 2.0 * off)) {
-            which_.push_back(std::min(first, next));
-            which_.push_back(std::max(first, next));
-            return settled(t, uniform);
-        }
         const double least = uniform ? std::min(second, best - CERTAIN) : second;
         for (std::int64_t c = 0; c < k; ++c) {
             const double s = tile_.scores[c * TILE + i];
             const double wrong = 2.0 * off + narrow_.relative * std::fabs(s);
             if (!known || !(s + wrong < least)) which_.push_back(c);
         }
-        return settled(t, uniform);
+        exact_.resize(which_.size());
+        for (std::size_t j = 0; j < which_.size(); ++j) exact_[j] = by_(t, which_[j]);
+        Choice found = chosen(exact_.data(), static_cast<std::int64_t>(exact_.size()), uniform);
+        found.label = which_[found.label];
+        if (found.second >= 0) found.second = which_[found.second];
+        out.take(i, found);
     }
 
-  private:
-    static constexpr int MANY = TILE / 8;  // rows of a tile from which all are drawn at once
+    // Two components of which one is the label of row i and the other its second choice.
+    struct Pending {
+        std::int64_t row, one, other;
+        bool drawn;  // whether the label is the first of them already
+    };
+
+    void put_down(std::int64_t row, std::int64_t one, std::int64_t other, bool drawn) {
+        rows_[pending_++] = {row, one, other, drawn};
+    }
+
+    // Settle all rows that were put down.
+    void settle(const double *t, const Lane *uniforms, Tile &out) {
+        for (std::int64_t j = 0; j < TILE; ++j) {
+            const Pending &row = rows_[j < pending_ ? j : 0];
+            by_.products(t + row.row * by_.p, row.one, row.other, one_.at[j], other_.at[j]);
+            if (uniforms) uniform_.at[j] = uniforms->at[row.row];
+        }
+        if (by_.power) {
+            finish(&Pending::one, one_);
+            finish(&Pending::other, other_);
+        }
+        if (uniforms) draw_between(one_, other_, uniform_, side_);
+        for (std::int64_t j = 0; j < pending_; ++j) {
+            const Pending &row = rows_[j];
+            const double gap = other_.at[j] - one_.at[j];
+            const bool swap = !row.drawn && (uniforms ? side_.at[j] > 0.0 : gap > 0.0);
+            if (swap)
+                out.take(row.row, {row.other, row.one, -gap});
+            else
+                out.take(row.row, {row.one, row.other, gap});
+        }
+    }
+
+    void finish(std::int64_t Pending::*which, Lane &x) {
+        for (std::int64_t j = 0; j < TILE; ++j) {
+            const std::int64_t c = rows_[j < pending_ ? j : 0].*which;
+            level_.at[j] = by_.level[c];
+            power_.at[j] = by_.power[c];
+        }
+        finish_scores(level_, power_, x);
+    }
 
     // How far each of the best three scores of row i is off, at most.
     double off_of(std::int64_t i) const {
@@ -210,26 +275,13 @@ class Chooser {
         return tile_.off[i] + narrow_.relative * (size + narrow_.base);
     }
 
-    Choice with_second(const double *t, std::int64_t one, std::int64_t other) const {
-        const double gap = by_(t, other) - by_(t, one);
-        return {one, other, gap > -CERTAIN ? certainty(gap) : 0.0};
-    }
-
-    // Choose among the components listed by exact scores.
-    Choice settled(const double *t, const double *uniform) {
-        exact_.resize(which_.size());
-        for (std::size_t j = 0; j < which_.size(); ++j) exact_[j] = by_(t, which_[j]);
-        Choice found = chosen(exact_.data(), static_cast<std::int64_t>(exact_.size()), uniform);
-        found.label = which_[found.label];
-        if (found.second >= 0) found.second = which_[found.second];
-        return found;
-    }
-
     const Scores by_;
     const Narrow narrow_;
     std::vector<float> columns_;
     Proposals tile_;
-    std::int64_t open_ = 0;
+    std::int64_t open_ = 0, pending_ = 0;
+    Pending rows_[TILE];
+    Lane one_, other_, uniform_, side_, level_, power_;
     std::vector<std::int64_t> which_;
     std::vector<double> exact_;
 };
@@ -314,11 +366,43 @@ struct Labelled {
     const double *weight;
 };
 
+// Fills what the second part of each row's own cluster scores more than the first.
+class Divider {
+  public:
+    explicit Divider(const Scores &pairs) : pairs_(pairs) {}
+
+    // Labels that are negative, or of no cluster, get nothing.
+    void gaps(const double *t, std::int64_t m, const std::int64_t *label, Lane &out) {
+        const std::int64_t p = pairs_.p, k = pairs_.k / 2;
+        for (std::int64_t i = 0; i < TILE; ++i) {
+            const std::int64_t c = i < m && label[i] >= 0 && label[i] < k ? 2 * label[i] : 0;
+            const double *row = t + (i < m ? i : 0) * p;
+            pairs_.products(row, c, c + 1, first_.at[i], second_.at[i]);
+            if (pairs_.power == nullptr) continue;
+            levels_[0].at[i] = pairs_.level[c];
+            levels_[1].at[i] = pairs_.level[c + 1];
+            powers_[0].at[i] = pairs_.power[c];
+            powers_[1].at[i] = pairs_.power[c + 1];
+        }
+        if (pairs_.power != nullptr) {
+            finish_scores(levels_[0], powers_[0], first_);
+            finish_scores(levels_[1], powers_[1], second_);
+        }
+        for (std::int64_t i = 0; i < TILE; ++i) out.at[i] = second_.at[i] - first_.at[i];
+    }
+
+  private:
+    const Scores pairs_;
+    Lane first_, second_, levels_[2], powers_[2];
+};
+
 inline void sweep_rows(const Rows &rows, const Scores &by, const Scores &pairs, const Key *key,
                        std::int64_t leaf_rows, const Labelled &found, Tree &tree) {
     const std::int64_t p = by.p, k = pairs.k / 2;
     Chooser chooser(by);
-    Uniforms uniforms[TILE] = {};
+    Divider divider(pairs);
+    Tile tile;
+    Lane u, v, gap, share, own_doubt;
     std::vector<double> T(static_cast<std::size_t>(TILE * p));
     for (std::int64_t leaf = 0; leaf < rows.n; leaf += leaf_rows) {
         Node &to = tree.leaf();
@@ -326,48 +410,28 @@ inline void sweep_rows(const Rows &rows, const Scores &by, const Scores &pairs, 
         for (std::int64_t start = leaf; start < end; start += TILE) {
             const std::int64_t m = std::min<std::int64_t>(TILE, end - start);
             for (std::int64_t i = 0; i < m; ++i) rows.fill(start + i, &T[i * p]);
+            if (key) fill_uniforms(*key, start, u, v);
+            chooser.choose(T.data(), m, key ? &u : nullptr, true, tile);
+            divider.gaps(T.data(), m, tile.label, gap);
             if (key)
-                for (std::int64_t i = 0; i < m; ++i) uniforms[i] = (*key)(start + i);
-            chooser.propose(T.data(), m, key ? uniforms : nullptr);
+                draw_sides(gap, v, share, own_doubt);
+            else
+                share_sides(gap, share, own_doubt);
             for (std::int64_t i = 0; i < m; ++i) {
-                const std::int64_t row = start + i;
-                const double *t = &T[i * p], w = found.weight[row];
-                const Uniforms &u = uniforms[i];
-                const Choice choice = chooser.choose(i, t, key ? &u.label : nullptr, true);
-                const std::int64_t c = choice.label;
-                if (c >= k) {
-                    found.z[row] = -1;
-                    found.sub[row] = 0;
-                    continue;
-                }
-                double own[2], doubt = 0.0;
-                pairs.two(t, 2 * c, own);
-                const double gap = own[1] - own[0];
-                bool second = gap > 0.0;
-                double *sums = &to.current[2 * c * p];
-                if (-CERTAIN < gap && gap < CERTAIN) {
-                    const double odds = exponential(key ? gap : -std::fabs(gap));
-                    if (key) {
-                        second = u.sublabel * (1.0 + odds) < odds;
-                        doubt = logarithm(1.0 + (second ? 1.0 / odds : odds));
-                        add_to(sums + second * p, t, w, p);
-                    } else {
-                        const double less = odds / (1.0 + odds), share = second ? 1.0 - less : less;
-                        doubt = logarithm(1.0 + odds) + less * std::fabs(gap);
-                        const double two = w * share;
-                        add_to(sums, t, w - two, p);
-                        add_to(sums + p, t, two, p);
-                    }
-                } else {
-                    add_to(sums + second * p, t, w, p);
-                }
-                found.z[row] = c;
+                const std::int64_t row = start + i, c = tile.label[i], other = tile.second[i];
+                const bool inside = c < k, second = inside && (key ? share.at[i] > 0.0 : gap.at[i] > 0.0);
+                found.z[row] = inside ? c : -1;
                 found.sub[row] = second;
+                if (!inside) continue;
+                const double *t = &T[i * p], w = found.weight[row], two = w * share.at[i];
+                double *sums = &to.current[2 * c * p];
+                if (share.at[i] < 1.0) add_to(sums, t, w - two, p);
+                if (share.at[i] > 0.0) add_to(sums + p, t, two, p);
                 ++to.rows[2 * c + second];
-                to.doubt[c * k + c] += w * doubt;
-                if (0 <= choice.second && choice.second < k) {
-                    ++to.rivals[c * k + choice.second];
-                    to.doubt[c * k + choice.second] += w * choice.doubt;
+                to.doubt[c * k + c] += w * own_doubt.at[i];
+                if (0 <= other && other < k) {
+                    ++to.rivals[c * k + other];
+                    to.doubt[c * k + other] += w * tile.doubt.at[i];
                 }
             }
         }
@@ -414,13 +478,13 @@ inline void best_labels(const nb::tuple &rows, const nb::tuple &scores,
     require(static_cast<std::int64_t>(out.shape(0)) == n && by.k > 0, "rows have other numbers");
     nb::gil_scoped_release free;
     Chooser chooser(by);
+    Tile tile;
     std::vector<double> T(static_cast<std::size_t>(TILE * p));
     for (std::int64_t start = 0; start < n; start += TILE) {
         const std::int64_t m = std::min<std::int64_t>(TILE, n - start);
         for (std::int64_t i = 0; i < m; ++i) points.fill(start + i, &T[i * p]);
-        chooser.propose(T.data(), m, nullptr);
-        for (std::int64_t i = 0; i < m; ++i)
-            out.data()[start + i] = chooser.choose(i, &T[i * p], nullptr, false).label;
+        chooser.choose(T.data(), m, nullptr, false, tile);
+        std::copy(tile.label, tile.label + m, out.data() + start);
     }
 }
 
@@ -441,11 +505,12 @@ struct Chosen {
                 "rows have other numbers");
     }
 
-    void write(std::int64_t row, const Choice &choice) const {
-        z[row] = choice.label;
+    // Write what the rows from one on are given.
+    void write(std::int64_t row, std::int64_t m, const Tile &tile) const {
+        std::copy(tile.label, tile.label + m, z + row);
         if (second == nullptr) return;
-        second[row] = choice.second;
-        doubt[row] = choice.doubt;
+        std::copy(tile.second, tile.second + m, second + row);
+        std::copy(tile.doubt.at, tile.doubt.at + m, doubt + row);
     }
 };
 
@@ -458,15 +523,13 @@ inline void label_rows(const Table<const double> &T, const nb::tuple &scores,
     require(by.k > 0 && by.p > 0, "there must be components");
     nb::gil_scoped_release free;
     Chooser chooser(by);
-    Uniforms uniforms[TILE] = {};
+    Tile tile;
+    Lane uniform;
     for (std::int64_t start = 0; start < rows.rows; start += TILE) {
         const std::int64_t m = std::min<std::int64_t>(TILE, rows.rows - start);
-        for (std::int64_t i = 0; out.uniform && i < m; ++i) uniforms[i].label = out.uniform[start + i];
-        chooser.propose(rows[start], m, out.uniform ? uniforms : nullptr);
-        for (std::int64_t i = 0; i < m; ++i)
-            out.write(start + i, chooser.choose(i, rows[start + i],
-                                                out.uniform ? &uniforms[i].label : nullptr,
-                                                out.second || out.uniform));
+        if (out.uniform) std::copy(out.uniform + start, out.uniform + start + m, uniform.at);
+        chooser.choose(rows[start], m, out.uniform ? &uniform : nullptr, out.second || out.uniform, tile);
+        out.write(start, m, tile);
     }
 }
 
@@ -477,8 +540,16 @@ inline void label_scores(const Table<const double> &scores, const Row<const doub
     const Chosen out(rows.rows, u, z, second, doubt);
     require(rows.columns > 0, "there must be components");
     nb::gil_scoped_release free;
-    for (std::int64_t i = 0; i < rows.rows; ++i)
-        out.write(i, chosen(rows[i], rows.columns, out.uniform ? out.uniform + i : nullptr));
+    Tile tile;
+    for (std::int64_t start = 0; start < rows.rows; start += TILE) {
+        const std::int64_t m = std::min<std::int64_t>(TILE, rows.rows - start);
+        for (std::int64_t i = 0; i < m; ++i) {
+            const double *u = out.uniform ? out.uniform + start + i : nullptr;
+            tile.take(i, chosen(rows[start + i], rows.columns, u));
+        }
+        fill_certainties(tile.gap, tile.doubt);
+        out.write(start, m, tile);
+    }
 }
 
 inline void try_sublabels(const nb::tuple &rows, const Row<const double> &weight,
@@ -494,20 +565,32 @@ inline void try_sublabels(const nb::tuple &rows, const Row<const double> &weight
     Tree tree(k, p, false);
     {
         nb::gil_scoped_release free;
-        std::vector<double> t(static_cast<std::size_t>(p));
+        Divider divider(own);
+        Lane gap, size, doubt;
+        std::vector<double> T(static_cast<std::size_t>(TILE * p));
+        std::int64_t row[TILE], label[TILE], m = 0;
         for (std::int64_t leaf = 0; leaf < n; leaf += leaf_rows) {
             Node &to = tree.leaf();
-            for (std::int64_t row = leaf; row < std::min(leaf + leaf_rows, n); ++row) {
-                const std::int64_t c = z.data()[row];
-                if (c < 0 || c >= k || !chosen.data()[c]) continue;
-                double two[2];
-                points.fill(row, t.data());
-                own.two(t.data(), 2 * c, two);
-                const bool second = two[1] > two[0];
-                const double w = weight.data()[row];
-                trial.data()[row] = second;
-                add_to(&to.current[(2 * c + second) * p], t.data(), w, p);
-                to.doubt[c] += w * certainty(-std::fabs(two[1] - two[0]));
+            const std::int64_t end = std::min(leaf + leaf_rows, n);
+            for (std::int64_t at = leaf; at < end;) {
+                for (m = 0; at < end && m < TILE; ++at) {
+                    const std::int64_t c = z.data()[at];
+                    if (c < 0 || c >= k || !chosen.data()[c]) continue;
+                    points.fill(at, &T[m * p]);
+                    row[m] = at;
+                    label[m++] = c;
+                }
+                if (m == 0) continue;
+                divider.gaps(T.data(), m, label, gap);
+                for (std::int64_t i = 0; i < TILE; ++i) size.at[i] = -std::fabs(gap.at[i]);
+                fill_certainties(size, doubt);
+                for (std::int64_t i = 0; i < m; ++i) {
+                    const bool second = gap.at[i] > 0.0;
+                    const double w = weight.data()[row[i]];
+                    trial.data()[row[i]] = second;
+                    add_to(&to.current[(2 * label[i] + second) * p], &T[i * p], w, p);
+                    to.doubt[label[i]] += w * doubt.at[i];
+                }
             }
             tree.finish_leaf();
         }

@@ -1,0 +1,74 @@
+#include "lanes.hpp"
+
+namespace scstream {
+
+namespace {
+
+inline bool is_open(double gap) { return -CERTAIN < gap && gap < CERTAIN; }
+inline double kept(double gap) { return is_open(gap) ? gap : 0.0; }
+
+}  // namespace
+
+SCSTREAM_BEST_PROCESSOR
+void fill_uniforms(const Key &key, std::int64_t row, Lane &label, Lane &sublabel) {
+    for (int i = 0; i < TILE; ++i) {
+        const Uniforms both = key(row + i);
+        label.at[i] = both.label;
+        sublabel.at[i] = both.sublabel;
+    }
+}
+
+SCSTREAM_BEST_PROCESSOR
+void finish_scores(const Lane &level, const Lane &power, Lane &x) {
+    for (int i = 0; i < TILE; ++i) {
+        const double y = x.at[i] > 1.0 ? (x.at[i] < 1e300 ? x.at[i] : 1e300) : 1.0;
+        const double student = level.at[i] - power.at[i] * logarithm(y);
+        x.at[i] = power.at[i] > 0.0 ? student : x.at[i];
+    }
+}
+
+SCSTREAM_BEST_PROCESSOR
+void draw_between(const Lane &one, const Lane &other, const Lane &uniform, Lane &out) {
+    for (int i = 0; i < TILE; ++i) {
+        const double gap = other.at[i] - one.at[i], size = gap < 0.0 ? gap : -gap;
+        const double odds = size > -CERTAIN ? exponential(kept(size)) : 0.0;
+        const double first = gap > 0.0 ? odds : 1.0, total = 1.0 + odds;
+        out.at[i] = first > uniform.at[i] * total ? 0.0 : gap == gap ? 1.0 : 0.0;
+    }
+}
+
+SCSTREAM_BEST_PROCESSOR
+void fill_certainties(const Lane &gap, Lane &doubt) {
+    for (int i = 0; i < TILE; ++i) {
+        const double x = gap.at[i], some = x > -CERTAIN && x < CERTAIN ? x : 0.0;
+        const double level = logarithm(1.0 + exponential(some));
+        doubt.at[i] = x > -CERTAIN ? (x < CERTAIN ? level : x) : 0.0;
+    }
+}
+
+SCSTREAM_BEST_PROCESSOR
+void draw_sides(const Lane &gap, const Lane &uniform, Lane &share, Lane &doubt) {
+    for (int i = 0; i < TILE; ++i) {
+        const double x = gap.at[i], odds = exponential(kept(x));
+        const bool open = is_open(x);
+        const bool drawn = uniform.at[i] * (1.0 + odds) < odds;
+        const bool second = open ? drawn : x > 0.0;
+        const double level = logarithm(1.0 + (second ? 1.0 / odds : odds));
+        share.at[i] = second ? 1.0 : 0.0;
+        doubt.at[i] = open ? level : 0.0;
+    }
+}
+
+SCSTREAM_BEST_PROCESSOR
+void share_sides(const Lane &gap, Lane &share, Lane &doubt) {
+    for (int i = 0; i < TILE; ++i) {
+        const double x = gap.at[i], size = x > 0.0 ? x : -x;
+        const bool open = is_open(x), second = x > 0.0;
+        const double odds = exponential(-kept(size)), less = open ? odds / (1.0 + odds) : 0.0;
+        const double level = logarithm(1.0 + odds) + less * size;
+        share.at[i] = second ? 1.0 - less : less;
+        doubt.at[i] = open ? level : 0.0;
+    }
+}
+
+}  // namespace scstream
