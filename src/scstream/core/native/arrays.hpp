@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace scstream {
 
@@ -37,13 +38,18 @@ Grid<T> grid(const Table<T> &array) {
             static_cast<std::int64_t>(array.shape(1))};
 }
 
-// A part of a tuple as an array, never as a copy of one: what is written to it must arrive.
-template <typename View>
-View part(const nb::tuple &parts, std::size_t i) {
-    View view;
-    if (i >= parts.size() || !nb::try_cast<View>(parts[i], view, false))
-        throw nb::type_error("an array of this tuple has another type, shape or layout");
-    return view;
+// A part of a tuple, arrays never as copies of them: what is written to one must arrive.
+template <typename T>
+bool found(const nb::tuple &parts, std::size_t i, T &out) {
+    return i < parts.size() && nb::try_cast<T>(parts[i], out, std::is_arithmetic_v<T>);
+}
+
+template <typename T>
+T part(const nb::tuple &parts, std::size_t i) {
+    T out;
+    if (!found(parts, i, out))
+        throw nb::type_error("a part of this tuple is missing, or has another type, shape or layout");
+    return out;
 }
 
 inline void require(bool holds, const char *message) {

@@ -68,11 +68,13 @@ inline std::int64_t neighbours(const Table<const std::int64_t> &rivals,
     require(rivals.shape(1) == rivals.shape(0) && top.shape(0) == rivals.shape(0) &&
                 static_cast<std::int64_t>(pairs.shape(0)) == k * most && pairs.shape(1) == 2,
             "arrays do not belong together");
-    const auto common = [&](std::int64_t a, std::int64_t b) { return rivals(a, b) + rivals(b, a); };
+    const auto common = [&](std::int64_t a, std::int64_t b) {
+        return static_cast<std::int64_t>(static_cast<std::uint64_t>(rivals(a, b)) + rivals(b, a));
+    };
     for (std::int64_t a = 0; a < k; ++a) {
         for (std::int64_t j = 0; j < most; ++j) top(a, j) = -1;
         for (std::int64_t b = 0; b < k; ++b) {
-            if (b == a || common(a, b) == 0) continue;
+            if (b == a || common(a, b) <= 0) continue;
             std::int64_t j = most;
             for (; j > 0 && (top(a, j - 1) < 0 || common(a, b) > common(a, top(a, j - 1))); --j)
                 if (j < most) top(a, j) = top(a, j - 1);

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
+
+#include <nanobind/stl/optional.h>
 
 #include "arrays.hpp"
 #include "elementary.hpp"
@@ -43,7 +46,7 @@ struct Rows {
 inline Rows rows_of(const nb::tuple &given) {
     Rows out{};
     Table<const double> wide;
-    if (nb::try_cast(given[0], wide, false)) {
+    if (found(given, 0, wide)) {
         out.wide = wide.data();
         out.n = wide.shape(0);
         out.d = wide.shape(1);
@@ -440,8 +443,9 @@ inline void sweep_rows(const Rows &rows, const Scores &by, const Scores &pairs, 
 }
 
 inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const nb::tuple &scores,
-                  const nb::tuple &pairs, const nb::object &key, std::int64_t leaf_rows,
-                  const Row<std::int64_t> &z, const Row<std::int64_t> &sub, const nb::tuple &sums) {
+                  const nb::tuple &pairs, const std::optional<nb::tuple> &key,
+                  std::int64_t leaf_rows, const Row<std::int64_t> &z,
+                  const Row<std::int64_t> &sub, const nb::tuple &sums) {
     const Rows points = rows_of(rows);
     const std::int64_t p = points.statistics(), n = points.n;
     const Scores by = scores_of(scores, p), own = scores_of(pairs, p);
@@ -450,16 +454,13 @@ inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const 
     for (const std::size_t length : {weight.shape(0), z.shape(0), sub.shape(0)})
         require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
     Key keyed{};
-    if (!key.is_none()) {
-        const auto words = nb::cast<nb::tuple>(key);
-        keyed = {nb::cast<std::uint64_t>(words[0]), nb::cast<std::uint64_t>(words[1]),
-                 nb::cast<std::uint64_t>(words[2]), nb::cast<std::uint64_t>(words[3])};
-    }
+    if (key)
+        keyed = {part<std::uint64_t>(*key, 0), part<std::uint64_t>(*key, 1),
+                 part<std::uint64_t>(*key, 2), part<std::uint64_t>(*key, 3)};
     Tree tree(own.k / 2, p, true);
-    const bool drawn = !key.is_none();
     {
         nb::gil_scoped_release free;
-        sweep_rows(points, by, own, drawn ? &keyed : nullptr, leaf_rows,
+        sweep_rows(points, by, own, key ? &keyed : nullptr, leaf_rows,
                    {z.data(), sub.data(), weight.data()}, tree);
     }
     if (n == 0) tree.leaf();

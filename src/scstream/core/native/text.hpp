@@ -196,7 +196,7 @@ inline nb::tuple scan(const Bytes &text, bool final, const nb::tuple &form, cons
             "there is no room for odd fields");
     const double *high = powers.data();
     Scan pass(text.data(), static_cast<std::int64_t>(text.shape(0)), final,
-              {nb::cast<std::uint8_t>(form[0]), nb::cast<std::uint8_t>(form[1]), roles.data(),
+              {part<std::uint8_t>(form, 0), part<std::uint8_t>(form, 1), roles.data(),
                static_cast<std::int64_t>(roles.shape(0)), {high, high + 2 * RANGE + 1}},
               {grid(numbers), spans.data(), texts, grid(bounds), fields.data(), rows, grid(odd)});
     {
