@@ -7,12 +7,13 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from time import sleep
+from time import perf_counter, sleep
 from typing import Any, Self
 
 import numpy as np
 
 from scstream import validation as check
+from scstream.core.slow import tell_if_slow
 from scstream.engines import Engine, EngineLost
 from scstream.engines.choose import engine_for_gaps
 from scstream.engines.tensors import MissingEntries, is_tensor, like_input
@@ -144,7 +145,7 @@ class Learning(Describing):
         self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
     ) -> None:  # fmt: skip
         """Learn from a batch, as a copy that is dropped if that fails."""
-        given = X, time, sample_weight, labels, learner
+        given, started = (X, time, sample_weight, labels, learner), perf_counter()
         self._check_parameters()
         engine = self._engine(X)
         try:
@@ -160,6 +161,7 @@ class Learning(Describing):
         self._grouping = before.after(batch, outcome, new, self._rules, asked=asked)
         if asked:
             self._grouping.at(new, self._rules, self._level)
+        tell_if_slow(perf_counter() - started)
 
     def _learned(
         self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
