@@ -273,9 +273,12 @@ def try_sublabels(
 # whose scatter is not positive definite: these have NaN as log determinant, level or offset.
 
 
+_FEW_STATISTICS = 65 * 66 // 2  # those of 64 columns
+
+
 def _algebra(p: int) -> Any:
-    """Return the core for p statistics: matrices of many columns are left to NumPy."""
-    return _core if p <= 136 else import_module("scstream.core.plain.gaussian")
+    """Return the core for p statistics: matrices of more columns are left to NumPy."""
+    return _core if p <= _FEW_STATISTICS else import_module("scstream.core.plain.gaussian")
 
 
 def factor(s: Floats, prior: Floats, vector: Floats, out: Floats, log_det: Floats) -> int:

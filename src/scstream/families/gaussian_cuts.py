@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream import core
 from scstream.families.contract import Array
 from scstream.families.cutting import CERTAIN, Projection, Side, log_odds
-from scstream.families.gaussian_scores import MANY, shared
+from scstream.families.gaussian_scores import shared
 from scstream.families.normal_wishart import NormalWishart
-from scstream.families.packed import moments, upper
-from scstream.kernels import cuts, matrices
-from scstream.kernels.crew import crew_of, for_each
-from scstream.support.threads import threads_allowed
+from scstream.families.packed import moments, unpack, upper
 
 AXES = 4  # principal axes of a cluster along which it is cut in turn
 
@@ -29,47 +27,39 @@ class GaussianCuts(NormalWishart):
 
         First in the deviations of the expected covariance, then in those of the columns.
         """
-        d = len(self._m)
-        out, axes, some = (
-            np.empty(s.shape),
-            min(d, AXES),
-            (np.ascontiguousarray(s), member, attempt),
-        )
-        with crew_of(threads_allowed() if d >= MANY else 1) as crew:
-            rooms = for_each(crew.threads, (2 * d * d + d,))
-            taken = np.zeros(1, dtype=np.int64)
-            cuts.shared_directions(crew, *some, axes, self._prior, d, rooms, taken, out)
+        d, out, s = len(self._m), np.empty(s.shape), np.ascontiguousarray(s)
+
+        def fill(cut: slice) -> None:
+            some = s[cut], member[cut], attempt[cut]
+            core.directions(*some, min(d, AXES), self._prior, out[cut])
+
+        shared(fill, len(s), d)
         return out
 
     def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
         """Return Fisher's linear discriminant: normals (k, d) and offsets (k,)."""
-        both = np.stack([first, second], axis=1)
-        k, d = len(first), len(self._m)
-        between, middle, dof = np.empty((k, d)), np.empty((k, d)), np.empty(k)
-        more = self._nu - self._kappa
-        cuts.between(both, self._prior, more, between, middle, dof)
-        factors, _ = self._factored(both, between)
-        normal, offset = np.empty((k, d)), np.empty(k)
-        cuts.discriminant(factors, dof, middle, both, normal, offset)
+        both, more = np.stack([first, second], axis=1), self._nu - self._kappa
+        normal, offset = np.empty((len(first), len(self._m))), np.empty(len(first))
+
+        def fill(cut: slice) -> int:
+            return core.boundaries(both[cut], self._prior, more, normal[cut], offset[cut])
+
+        if any(shared(fill, len(both), len(self._m))):
+            bad = np.isnan(offset)
+            post, d = self.posterior(self._prior + both[bad]), len(self._m)
+            scatter = unpack(self._mended(both[bad])[0][:, 1 + d :], d)
+            way = (post.mean[:, 1] - post.mean[:, 0])[..., None]
+            normal[bad] = post.nu.sum(axis=1)[:, None] * np.linalg.solve(scatter, way)[..., 0]
+            middle = (normal[bad] * post.mean.mean(axis=1)).sum(axis=1)
+            offset[bad] = middle + log_odds(first[bad], second[bad])
         return normal, offset
 
     def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
         """Cut the past, seen as one Gaussian, by the boundary: its truncated moments."""
-        part = np.empty(past.shape)
-        p = past.shape[-1]
-        whole, out = np.ascontiguousarray(past).reshape(-1, p), part.reshape(-1, p)
-        normal, offset = boundary
-
-        def cut(some: slice) -> None:
-            room = matrices.room_for(len(self._m))
-            cuts.truncate(whole[some], normal[some], offset[some], CERTAIN, room, out[some])
-
-        if len(whole) == len(normal):
-            shared(cut, len(whole), normal.shape[1])
-        else:
-            room = matrices.room_for(len(self._m))
-            cuts.truncate(whole, normal, offset, CERTAIN, room, out)
-        return part
+        rows = np.ascontiguousarray(past).reshape(-1, past.shape[-1])
+        out = np.empty(rows.shape)
+        core.truncate(rows, *boundary, CERTAIN, out)
+        return out.reshape(past.shape)
 
     def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
         """Return Fisher's linear discriminant, the groups' sizes aside."""

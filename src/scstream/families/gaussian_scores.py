@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.special import gammaln
 
+from scstream import core
 from scstream.families.in_single import InSingle
 from scstream.families.left_out import Members
 from scstream.families.scores import (
@@ -21,7 +22,7 @@ from scstream.families.scores import (
     SomeRows,
     StudentScore,
 )
-from scstream.kernels import matrices, pruning
+from scstream.kernels import pruning
 from scstream.support.threads import over_slices
 
 MANY = 16  # columns from which a triangular solution for a point is cheaper than an inverse
@@ -77,7 +78,7 @@ class PredictiveScore(StudentScore):
         out = np.empty(self.factors.shape)
 
         def fill(cut: slice) -> None:
-            matrices.student(self.factors[cut], self.d, matrices.room_for(self.d), out[cut])
+            core.student_forms(self.factors[cut], out[cut])
 
         shared(fill, len(out), self.d)
         return out
@@ -89,7 +90,7 @@ class PredictiveScore(StudentScore):
         L = self.factors[:, 1 + self.d : 1 + self.d + m * (m + 1) // 2]
         rows = np.concatenate([self.factors[:, : 1 + m], L], axis=1)
         out = np.empty(rows.shape)
-        matrices.student(rows, m, matrices.room_for(m), out)  # sooner than a thread wakes
+        core.student_forms(rows, out)  # sooner than a thread wakes
         return out
 
     @cached_property
@@ -265,24 +266,13 @@ class DrawnScore(LinearScore):
         out = np.empty(self.drawn[0].shape)
 
         def fill(cut: slice) -> None:
-            drawn, room = (each[cut] for each in self.drawn), matrices.room_for(d)
-            matrices.wishart(*drawn, self.log_weight[cut], room, out[cut])
+            factors, chi, low, noise = (each[cut] for each in self.drawn)
+            core.drawn_scores(factors, chi, low, noise, self.log_weight[cut], out[cut])
 
-        d = self.drawn[1].shape[1]
-        shared(fill, len(out), d)
+        shared(fill, len(out), self.drawn[1].shape[1])
         return out
 
     def part(self, rows: slice) -> DrawnScore:
         """Return some of the components."""
         factors, chi, low, noise = (each[rows] for each in self.drawn)
         return DrawnScore(factors, self.log_det[rows], chi, low, noise, self.log_weight[rows])
-
-    def pairs(self, T: Points, z: Labels) -> Array:
-        """Return the scores (n, 2) under each row's own pair."""
-        factors, chi, low, noise = self.drawn
-        if not self.solves_pairs:
-            return super().pairs(T, z)
-        level = self.log_weight + np.log(chi).sum(axis=1) - 0.5 * self.log_det
-        out = np.empty((len(z), 2))
-        matrices.drawn_pairs(factors, chi, low, noise, level, T, z, out)
-        return out

@@ -6,24 +6,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from scstream import core
 from scstream.families.contract import Array, Family, GaussianPrior
-from scstream.families.gaussian_scores import (
-    MANY,
-    DrawnScore,
-    PredictiveScore,
-    shared,
-)
-from scstream.families.packed import means, unpack
+from scstream.families.gaussian_scores import DrawnScore, PredictiveScore, shared
+from scstream.families.packed import means, unpack, upper
 from scstream.families.scores import Score
-from scstream.kernels import cholesky, matrices, normalisers, pruning
-from scstream.kernels.cholesky import Factoring
-from scstream.kernels.crew import crew_of
-from scstream.kernels.side_by_side import ROWS
-from scstream.support.memory import Memory
-from scstream.support.threads import threads_allowed
-
-_FEW = 4  # matrices of many columns that are factored as soon as a thread wakes
-_MEMORY = Memory()
+from scstream.kernels import pruning
 
 
 class Posterior(NamedTuple):
@@ -54,12 +42,10 @@ class NormalWishart(Family):
     def _with(self, kappa: float, nu: float, psi: Array, m: Array | None = None) -> Self:
         """Return a copy with another prior in the same frame; its mean is the same unless given."""
         m = self._m if m is None else m
-        d = len(m)
-        p = 1 + d + d * (d + 1) // 2
-        row, room = np.empty(p), np.zeros(1 + 2 * p + d + ROWS)
-        level, nothing, rest = room[:1], room[1 : 1 + p], room[1 + p :]
-        matrices.prior(kappa, nu, m, psi, row)
-        normalisers.log_partition(row[None], nothing, nu - kappa, d, rest, level)
+        d, level = len(m), np.empty(1)
+        mean, square = kappa * m, nu * psi + kappa * m[:, None] * m
+        row = np.concatenate([[kappa], mean, square[upper(d)]])
+        core.log_normalisers(np.zeros((1, len(row))), row, nu - kappa, level)
         log_z = level.item()
         numbers = GaussianPrior(row, nu - kappa, log_z, d)
         new = object.__new__(type(self))  # as copy.copy takes longer than a batch should wait
@@ -94,30 +80,33 @@ class NormalWishart(Family):
         """
         out, log_det = np.empty((len(s), s.shape[2])), np.empty(len(s))
 
-        if len(self._m) >= MANY:
-            failed = _factor(s, self._prior, vector, out, log_det)
-        else:
-            room = matrices.room_for(len(self._m))
-            failed = matrices.factor(s, self._prior, vector, room, out, log_det) > 0
-        if failed:
+        def fill(cut: slice) -> int:
+            aim = vector[cut] if len(vector) else vector
+            return core.factor(s[cut], self._prior, aim, out[cut], log_det[cut])
+
+        if any(shared(fill, len(s), len(self._m))):
             bad = np.isnan(log_det)
-            post = self.posterior(self._prior + s[bad])
-            L = self._mended(post.scatter.sum(axis=1))
-            d = L.shape[1]
-            aim = vector[bad] if len(vector) else post.mean[:, 0]
-            out[bad, 0] = post.kappa[:, 0]
-            out[bad, 1 : 1 + d] = np.linalg.solve(L, aim[..., None])[..., 0]
-            out[bad, 1 + d :] = L[:, *np.tril_indices(d)]
-            log_det[bad] = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+            rows, mean = self._mended(s[bad])
+            new, level = np.empty(rows.shape), np.empty(len(rows))
+            aim = vector[bad] if len(vector) else mean
+            core.factor(rows[:, None], np.zeros(rows.shape[1]), aim, new, level)
+            out[bad], log_det[bad] = new, level
         return out, log_det
 
-    def _mended(self, scatter: Array) -> Array:
-        """Return Cholesky factors (k, d, d) with eigenvalues raised to where they are safe."""
-        value, vector = np.linalg.eigh(scatter)
-        floor = 1e-9 * self._nu * np.trace(self._psi) / len(self._m)
+    def _mended(self, s: Array) -> tuple[Array, Array]:
+        """Return posteriors (k, p) of groups (k, g, p) whose scatter rounding spoiled, and means.
+
+        They have the first groups' counts, means of 0, and the scatters of all with eigenvalues
+        raised to where they are safe.
+        """
+        d, post = len(self._m), self.posterior(self._prior + s)
+        value, vector = np.linalg.eigh(post.scatter.sum(axis=1))
+        floor = 1e-9 * self._nu * np.trace(self._psi) / d
         value = np.maximum(value, np.maximum(floor, 1e-12 * value[:, -1:]))
         whole = (vector * value[:, None, :]) @ np.swapaxes(vector, 1, 2)
-        return np.linalg.cholesky(whole).astype(np.float64, copy=False)
+        rows = np.zeros((len(s), s.shape[2]))
+        rows[:, 0], rows[:, 1 + d :] = post.kappa[:, 0], whole[:, *upper(d)]
+        return rows, post.mean[:, 0]
 
     def log_partition(self, tau: Array) -> Array:
         """Return the log-normaliser of the normal-inverse-Wishart density."""
@@ -129,22 +118,18 @@ class NormalWishart(Family):
 
     def _log_normaliser(self, s: Array, prior: Array) -> Array:
         """Return the log-normaliser at ``prior + s`` (..., p)."""
-        d, more = len(self._m), self._nu - self._kappa
-        flat = np.ascontiguousarray(s).reshape(-1, s.shape[-1])
+        more, flat = self._nu - self._kappa, np.ascontiguousarray(s).reshape(-1, s.shape[-1])
         out = np.empty(len(flat))
-        if d < MANY:
-            failed = normalisers.log_partition(flat, prior, more, d, matrices.room_for(d), out) > 0
-        else:
-            nothing = np.empty((0, flat.shape[1]))
-            failed = _factor(flat[:, None], prior, np.empty((0, d)), nothing, out)
-            _finish(flat[:, 0] + prior[0], more, d, out)
-        if failed:
-            for r in np.flatnonzero(np.isnan(out)):
-                tau = prior + flat[r]
-                L = self._mended(self.posterior(tau).scatter[None])[0]
-                log_det = 2.0 * np.log(np.diag(L)).sum()
-                out[r] = log_det
-                _finish(tau[:1], more, d, out[r : r + 1])
+
+        def fill(cut: slice) -> int:
+            return core.log_normalisers(flat[cut], prior, more, out[cut])
+
+        if any(shared(fill, len(flat), len(self._m))):
+            bad = np.isnan(out)
+            rows, _ = self._mended(flat[bad, None] + (prior - self._prior))
+            level = np.empty(len(rows))
+            core.log_normalisers(rows, np.zeros(len(prior)), more, level)
+            out[bad] = level
         return out.reshape(s.shape[:-1])
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
@@ -171,7 +156,7 @@ class NormalWishart(Family):
         factors, log_det = self._factored(s[:, None], np.empty((0, d)))
         const, power = np.empty(len(s)), np.empty(len(s))
         more = self._nu - self._kappa
-        matrices.student_level(factors, log_det, more, d, log_weight, const, power)
+        core.student_levels(factors, log_det, more, log_weight, const, power)
         return PredictiveScore(factors, const, power, d, lambda: self._widths(s))
 
     def _widths(self, s: Array) -> tuple[Array, Array]:
@@ -183,26 +168,3 @@ class NormalWishart(Family):
 
         shared(fill, len(s), len(self._m))
         return mean, widest
-
-
-def _factor(s: Array, prior: Array, vector: Array, out: Array, log_det: Array) -> bool:
-    """Factor the scatters of many columns on threads, and return whether some failed."""
-    with crew_of(_paying(len(s))) as crew:
-        size = crew.threads, vector.shape[1]
-        memory = _MEMORY.made("factoring", size, lambda: Factoring.of(*size))
-        taken = np.zeros(1, dtype=np.int64)
-        cholesky.factor(crew, s, prior, vector, memory, taken, out, log_det)
-    return bool(np.isnan(log_det).any())
-
-
-def _finish(kappa: Array, more: float, d: int, log_det: Array) -> None:
-    """Replace log determinants of scatters of many columns by log-normalisers."""
-    with crew_of(_paying(len(kappa))) as crew:
-        rooms = _MEMORY.made("rooms", crew.threads, lambda: normalisers.rooms(crew.threads))
-        taken = np.zeros(1, dtype=np.int64)
-        normalisers.finish(crew, kappa, more, d, rooms, taken, log_det)
-
-
-def _paying(k: int) -> int:
-    """Return how many threads pay for k matrices of many columns."""
-    return min(threads_allowed(), -(-k // _FEW))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from scstream import core
 from scstream.families.columns import columns_of
 from scstream.families.contract import GaussianPrior, StudentPrior
 from scstream.families.diagonal import Diagonal
@@ -16,7 +17,6 @@ from scstream.families.gaussian_scores import DrawnScore
 from scstream.families.heavy import HeavyTailed
 from scstream.families.scores import Array, LinearScore, Points
 from scstream.families.taming import Frames, HeavyScore, level_of, tails_of
-from scstream.kernels import matrices
 
 
 class Student(HeavyTailed, Gaussian):
@@ -87,8 +87,8 @@ class Student(HeavyTailed, Gaussian):
 
     def _distances(self, factors: Array) -> Array:
         """Return functionals (k, p) of T that are squared distances by scatters."""
-        d, out = len(self._m), np.empty(factors.shape)
-        matrices.student(factors, d, matrices.room_for(d), out)
+        out = np.empty(factors.shape)
+        core.student_forms(factors, out)
         out[:, 0] -= 1.0
         out *= (1.0 + 1.0 / factors[:, 0])[:, None]
         return out

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "elementary.hpp"
 
@@ -13,7 +14,6 @@ namespace scstream {
 namespace {
 
 constexpr int SIDE = 8;
-constexpr std::int64_t FEW = FEW_COLUMNS, TRIANGLE = FEW * (FEW + 1) / 2;
 constexpr double NONE = std::numeric_limits<double>::quiet_NaN(), TINY = 1e-300;
 
 struct alignas(64) Lanes {
@@ -107,13 +107,15 @@ class Product {
 
 // Posteriors of clusters, or of groups of which scatters are summed and the first one counts.
 struct Posterior {
-    std::int64_t d;
-    Lanes kappa, mean[FEW], L[TRIANGLE], inverse[FEW], log_det;  // `inverse` of L's diagonal
+    const std::int64_t d;
+    Lanes kappa, log_det;
+    std::vector<Lanes> mean, sum, inverse, L;  // `inverse` of L's diagonal
+
+    explicit Posterior(std::int64_t columns)
+        : d(columns), mean(d), sum(d), inverse(d), L(below(d, 0)) {}
 
     // Fill all but the factor.
     void add_up(const Side &s, std::int64_t groups, const Prior &prior) {
-        d = prior.d;
-        Lanes sum[FEW];
         for (std::int64_t g = groups - 1; g >= 0; --g) {
             const std::int64_t at = g * prior.p();
             kappa = s[at] + all(prior.row[0]);
@@ -153,10 +155,10 @@ struct Posterior {
         log_det = log_det + pivots.log();
     }
 
-    // Solve L x = x.
-    void solve(Lanes *x) const {
-        for (std::int64_t i = 0; i < d; ++i) {
-            for (std::int64_t j = 0; j < i; ++j) x[i] = x[i] - L[below(i, j)] * x[j];
+    // Solve L x = x, of which the first entries are 0.
+    void solve(Lanes *x, std::int64_t first = 0) const {
+        for (std::int64_t i = first; i < d; ++i) {
+            for (std::int64_t j = first; j < i; ++j) x[i] = x[i] - L[below(i, j)] * x[j];
             x[i] = x[i] * inverse[i];
         }
     }
@@ -169,11 +171,10 @@ struct Posterior {
         }
     }
 
-    // Read rows (kappa, t, L).
-    void read(const Side &factors, std::int64_t columns, Lanes *t) {
-        d = columns;
+    // Read rows (kappa, L^-1 mean, L).
+    void read(const Side &factors) {
         kappa = factors[0];
-        for (std::int64_t i = 0; i < d; ++i) t[i] = factors[1 + i];
+        for (std::int64_t i = 0; i < d; ++i) mean[i] = factors[1 + i];
         for (std::int64_t q = 0; q < below(d, 0); ++q) L[q] = factors[1 + d + q];
         for (std::int64_t i = 0; i < d; ++i) inverse[i] = all(1.0) / L[diagonal(i)];
     }
@@ -186,7 +187,7 @@ std::int64_t factor(const double *s, std::int64_t k, std::int64_t groups, const 
                     const double *vector, double *out, double *log_det) {
     const std::int64_t p = prior.p(), d = prior.d;
     std::int64_t failed = 0;
-    Posterior post;
+    Posterior post(d);
     for (std::int64_t c = 0; c < k; c += SIDE) {
         const Side some(s, c, k, groups * p);
         post.add_up(some, groups, prior);
@@ -195,7 +196,7 @@ std::int64_t factor(const double *s, std::int64_t k, std::int64_t groups, const 
             const Side aim(vector, c, k, d);
             for (std::int64_t i = 0; i < d; ++i) post.mean[i] = aim[i];
         }
-        post.solve(post.mean);
+        post.solve(post.mean.data());
         double *to = out + c * p;
         write(post.kappa, some.m, to, p);
         for (std::int64_t i = 0; i < d; ++i) write(post.mean[i], some.m, to + 1 + i, p);
@@ -210,7 +211,7 @@ SCSTREAM_BEST_PROCESSOR
 std::int64_t log_normalisers(const double *s, std::int64_t k, const Prior &prior, double *out) {
     const auto d = static_cast<double>(prior.d);
     std::int64_t failed = 0;
-    Posterior post;
+    Posterior post(prior.d);
     for (std::int64_t c = 0; c < k; c += SIDE) {
         const Side some(s, c, k, prior.p());
         post.add_up(some, 1, prior);
@@ -230,21 +231,20 @@ SCSTREAM_BEST_PROCESSOR
 void drawn_scores(const double *factors, std::int64_t k, std::int64_t d, const Draws &draws,
                   const double *log_weight, double *out) {
     const std::int64_t p = (d + 1) * (d + 2) / 2;
-    Posterior post;
-    Lanes z[FEW], M[FEW * FEW];  // L'^-1 B, and B' L^-1 mean with the noise
+    Posterior post(d);
+    std::vector<Lanes> z(d), M(d * d);  // B' L^-1 mean with the noise, and L'^-1 B
     for (std::int64_t c = 0; c < k; c += SIDE) {
         const Side some(factors, c, k, p), chi(draws.chi, c, k, d), noise(draws.noise, c, k, d),
             low(draws.low, c, k, below(d - 1, 0)), weight(log_weight, c, k, 1);
-        Lanes t[FEW];
         Product scale;
-        post.read(some, d, t);
+        post.read(some);
         const Lanes size = each([&](int r) { return 1.0 / std::sqrt(post.kappa.at[r]); });
         for (std::int64_t j = 0; j < d; ++j) {
             z[j] = noise[j] * size;
             for (std::int64_t i = 0; i < d; ++i) {
                 const Lanes b = i > j ? low[below(i - 1, j)] : i == j ? chi[j] : all(0.0);
                 M[i * d + j] = b;
-                if (i >= j) z[j] = z[j] + b * t[i];
+                if (i >= j) z[j] = z[j] + b * post.mean[i];
             }
             scale.multiply(M[j * d + j] * post.inverse[j]);
         }
@@ -275,15 +275,15 @@ void drawn_scores(const double *factors, std::int64_t k, std::int64_t d, const D
 SCSTREAM_BEST_PROCESSOR
 void student_forms(const double *factors, std::int64_t k, std::int64_t d, double *out) {
     const std::int64_t p = (d + 1) * (d + 2) / 2;
-    Posterior post;
-    Lanes t[FEW], V[FEW * FEW];
+    Posterior post(d);
+    std::vector<Lanes> V(d * d), &t = post.mean;
     for (std::int64_t c = 0; c < k; c += SIDE) {
         const Side some(factors, c, k, p);
-        post.read(some, d, t);
+        post.read(some);
         const Lanes g = post.kappa / (post.kappa + all(1.0));
         for (std::int64_t j = 0; j < d; ++j) {  // columns of L^-1, one after the other
             for (std::int64_t i = 0; i < d; ++i) V[j * d + i] = all(i == j ? 1.0 : 0.0);
-            post.solve(V + j * d);
+            post.solve(V.data() + j * d, j);
         }
         Lanes square = all(0.0);
         for (std::int64_t i = 0; i < d; ++i) square = square + t[i] * t[i];
@@ -324,8 +324,8 @@ std::int64_t boundaries(const double *both, std::int64_t k, const Prior &prior, 
                         double *offset) {
     const std::int64_t p = prior.p(), d = prior.d;
     std::int64_t failed = 0;
-    Posterior post;
-    Lanes x[FEW];
+    Posterior post(d);
+    std::vector<Lanes> x(d), middle(d);
     for (std::int64_t c = 0; c < k; c += SIDE) {
         const Side some(both, c, k, 2 * p);
         post.add_up(some, 2, prior);
@@ -337,10 +337,9 @@ std::int64_t boundaries(const double *both, std::int64_t k, const Prior &prior, 
         Lanes level = each([&](int r) {
             return logarithm((some.row[r][0] + 0.5) / (some.row[r][p] + 0.5));
         });
-        Lanes middle[FEW];
         for (std::int64_t i = 0; i < d; ++i) middle[i] = post.mean[i] + 0.5 * x[i];
-        post.solve(x);
-        post.solve_back(x);
+        post.solve(x.data());
+        post.solve_back(x.data());
         for (std::int64_t i = 0; i < d; ++i) {
             x[i] = dof * x[i];
             level = level + x[i] * middle[i];
@@ -384,10 +383,12 @@ SCSTREAM_BEST_PROCESSOR
 void truncate(const double *past, std::int64_t m, std::int64_t d, const Planes &planes,
               double certain, double *out) {
     const std::int64_t p = (d + 1) * (d + 2) / 2;
+    std::vector<double> mean(d), along(d), cov(d * (d + 1) / 2);
     for (std::int64_t row = 0; row < m; ++row) {
         const double *s = past + row * p, *normal = planes.normal + row % planes.k * d;
         const double n = std::max(s[0], TINY);
-        double mean[FEW], along[FEW] = {}, cov[TRIANGLE], *to = out + row * p;
+        double *to = out + row * p;
+        std::fill(along.begin(), along.end(), 0.0);
         std::int64_t q = 1 + d;
         for (std::int64_t i = 0; i < d; ++i) {
             mean[i] = s[1 + i] / n;
@@ -433,14 +434,25 @@ constexpr double SINGULAR = 1e-12;  // of a variance that the columns before mus
 constexpr int ROUNDS = 50;          // of power iteration, at most
 
 struct Square {  // a symmetric matrix (d, d)
-    std::int64_t d;
-    double of[FEW * FEW];
+    const std::int64_t d;
+    std::vector<double> of;
+
+    explicit Square(std::int64_t columns) : d(columns), of(d * d) {}
+
+    double *operator[](std::int64_t i) { return of.data() + i * d; }
+
+    // Fill the scatter of a group about its mean, times a factor.
+    void fill(const double *s, double n, double by) {
+        const double *entry = s + 1 + d;
+        for (std::int64_t i = 0; i < d; ++i)
+            for (std::int64_t j = i; j < d; ++j)
+                of[i * d + j] = of[j * d + i] = by * (*entry++ - s[1 + i] * s[1 + j] / n);
+    }
 
     void times(const double *x, double *out) const {
-        for (std::int64_t i = 0; i < d; ++i) {
-            out[i] = 0.0;
-            for (std::int64_t j = 0; j < d; ++j) out[i] += of[i * d + j] * x[j];
-        }
+        std::fill(out, out + d, 0.0);
+        for (std::int64_t j = 0; j < d; ++j)
+            for (std::int64_t i = 0; i < d; ++i) out[i] += of[j * d + i] * x[j];
     }
 
     double trace() const {
@@ -456,38 +468,30 @@ double inner(const double *x, const double *y, std::int64_t d) {
     return out;
 }
 
-Square unpacked(const double *s, std::int64_t d, double n) {
-    Square out{d, {}};
-    const double *entry = s + 1 + d;
-    for (std::int64_t i = 0; i < d; ++i)
-        for (std::int64_t j = i; j < d; ++j)
-            out.of[i * d + j] = out.of[j * d + i] = *entry++ - s[1 + i] * s[1 + j] / n;
-    return out;
-}
-
 // The inverse of the scatter at a prior, of the identity's size; that if it has none.
 Square metric_of(const Prior &prior) {
     const std::int64_t d = prior.d;
-    Square scatter = unpacked(prior.row, d, prior.row[0]), out{d, {}};
+    Square L(d), out(d);
+    L.fill(prior.row, prior.row[0], 1.0);
     bool fine = true;
-    for (std::int64_t i = 0; i < d && fine; ++i)  // the Cholesky factor L in place
+    for (std::int64_t i = 0; i < d && fine; ++i)  // the Cholesky factor in place
         for (std::int64_t j = 0; j <= i; ++j) {
-            double *to = scatter.of + i * d, x = to[j];
-            for (std::int64_t a = 0; a < j; ++a) x -= to[a] * scatter.of[j * d + a];
-            fine = fine && (j < i || x > SINGULAR * to[i]);
-            to[j] = j < i ? x / scatter.of[j * d + j] : std::sqrt(x);
+            double x = L[i][j];
+            for (std::int64_t a = 0; a < j; ++a) x -= L[i][a] * L[j][a];
+            fine = fine && (j < i || x > SINGULAR * L[i][i]);
+            L[i][j] = j < i ? x / L[j][j] : std::sqrt(x);
         }
     for (std::int64_t c = 0; c < d; ++c) {
-        double *x = out.of + c * d;
+        double *x = out[c];
         x[c] = 1.0;
         if (!fine) continue;
         for (std::int64_t i = c; i < d; ++i) {
-            for (std::int64_t j = c; j < i; ++j) x[i] -= scatter.of[i * d + j] * x[j];
-            x[i] /= scatter.of[i * d + i];
+            for (std::int64_t j = c; j < i; ++j) x[i] -= L[i][j] * x[j];
+            x[i] /= L[i][i];
         }
         for (std::int64_t i = d - 1; i >= 0; --i) {
-            for (std::int64_t j = i + 1; j < d; ++j) x[i] -= scatter.of[j * d + i] * x[j];
-            x[i] /= scatter.of[i * d + i];
+            for (std::int64_t j = i + 1; j < d; ++j) x[i] -= L[j][i] * x[j];
+            x[i] /= L[i][i];
         }
     }
     const double by = static_cast<double>(d) / out.trace();
@@ -495,15 +499,15 @@ Square metric_of(const Prior &prior) {
     return out;
 }
 
-// Fill the principal axis that has so many others before it, in a metric or in columns (null).
-void principal_axis(Square cov, const Square *metric, std::int64_t rank, double *v) {
+// Fill the principal axis that has so many others before it, in a metric or in columns (null). These
+// are taken out of the covariance; w is room.
+void principal_axis(Square &cov, const Square *metric, std::int64_t rank, double *w, double *v) {
     const std::int64_t d = cov.d;
     const double whole = cov.trace();
-    double w[FEW];
     for (std::int64_t found = 0; found <= rank; ++found) {
         std::int64_t start = 0;
         for (std::int64_t i = 1; i < d; ++i)
-            if (cov.of[i * d + i] > cov.of[start * d + start]) start = i;
+            if (cov[i][i] > cov[start][start]) start = i;
         for (std::int64_t i = 0; i < d; ++i) v[i] = i == start ? 1.0 : 0.0;
         double variance = 0.0;
         for (int step = 0; step < ROUNDS; ++step) {
@@ -527,33 +531,35 @@ void principal_axis(Square cov, const Square *metric, std::int64_t rank, double 
         }
         if (found == rank) return;
         for (std::int64_t i = 0; i < d; ++i)
-            for (std::int64_t j = 0; j < d; ++j) cov.of[i * d + j] -= variance * w[i] * w[j];
+            for (std::int64_t j = 0; j < d; ++j) cov[i][j] -= variance * w[i] * w[j];
         if (!(cov.trace() > LEFT * whole)) return;
     }
 }
 
 }  // namespace
 
+SCSTREAM_BEST_PROCESSOR
 void directions(const Attempts &of, std::int64_t k, const Prior &prior, double *out) {
     const std::int64_t p = prior.p(), d = prior.d;
     const Square metric = metric_of(prior);
+    Square cov(d);
+    std::vector<double> way(d);
     for (std::int64_t c = 0; c < k; ++c) {
         const double *s = of.s + c * p, n = std::max(s[0], TINY);
         const std::int64_t attempt = of.attempt[c];
         const bool in_columns = attempt % (2 * OF_A_KIND) >= OF_A_KIND;
-        double *to = out + c * p, *normal = to + 1, way[FEW];
+        double *to = out + c * p, *normal = to + 1;
         std::fill(to, to + p, 0.0);
         if (attempt % 2 == 0) {
-            Square cov = unpacked(s, d, n);
-            for (double &x : cov.of) x /= n;
+            cov.fill(s, n, 1.0 / n);
             const std::int64_t rank = attempt % OF_A_KIND / 2 % of.axes;
-            principal_axis(cov, in_columns ? nullptr : &metric, rank, normal);
+            principal_axis(cov, in_columns ? nullptr : &metric, rank, way.data(), normal);
         } else {
             for (std::int64_t i = 0; i < d; ++i) way[i] = of.member[c * p + 1 + i] - s[1 + i] / n;
             if (in_columns)
-                std::copy(way, way + d, normal);
+                std::copy(way.begin(), way.end(), normal);
             else
-                metric.times(way, normal);
+                metric.times(way.data(), normal);
         }
         for (std::int64_t i = 0; i < d; ++i) {
             const double level = normal[i] * s[1 + i] / n;

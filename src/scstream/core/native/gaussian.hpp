@@ -10,7 +10,7 @@
 
 namespace scstream {
 
-constexpr std::int64_t FEW_COLUMNS = 15;  // more are left to matrix libraries
+constexpr std::int64_t FEW_COLUMNS = 64;  // more are left to matrix libraries
 
 // A normal-inverse-Wishart prior: its row (p,), and what degrees of freedom exceed the count by.
 struct Prior {
@@ -70,7 +70,7 @@ inline std::int64_t columns_of(std::int64_t p) {
     std::int64_t d = 0;
     while ((d + 1) * (d + 2) / 2 < p) ++d;
     require(d > 0 && d <= FEW_COLUMNS && (d + 1) * (d + 2) / 2 == p,
-            "rows have the statistics of 1 to 15 columns");
+            "rows have the statistics of 1 to 64 columns");
     return d;
 }
 

@@ -35,22 +35,23 @@ NB_MODULE(_compiled, m) {
     m.def("try_sublabels", &scstream::try_sublabels, "rows"_a, "weight"_a.noconvert(), "pairs"_a,
           "chosen"_a.noconvert(), "leaf_rows"_a, "z"_a.noconvert(), "trial"_a.noconvert(),
           "sums"_a);
+    const nanobind::call_guard<nanobind::gil_scoped_release> unlocked;
     m.def("factor", &scstream::py_factor, "s"_a.noconvert(), "prior"_a.noconvert(),
-          "vector"_a.noconvert(), "out"_a.noconvert(), "log_det"_a.noconvert());
+          "vector"_a.noconvert(), "out"_a.noconvert(), "log_det"_a.noconvert(), unlocked);
     m.def("log_normalisers", &scstream::py_log_normalisers, "s"_a.noconvert(),
-          "prior"_a.noconvert(), "more"_a, "out"_a.noconvert());
+          "prior"_a.noconvert(), "more"_a, "out"_a.noconvert(), unlocked);
     m.def("drawn_scores", &scstream::py_drawn_scores, "factors"_a.noconvert(), "chi"_a.noconvert(),
           "low"_a.noconvert(), "noise"_a.noconvert(), "log_weight"_a.noconvert(),
-          "out"_a.noconvert());
+          "out"_a.noconvert(), unlocked);
     m.def("student_forms", &scstream::py_student_forms, "factors"_a.noconvert(),
-          "out"_a.noconvert());
+          "out"_a.noconvert(), unlocked);
     m.def("student_levels", &scstream::py_student_levels, "factors"_a.noconvert(),
           "log_det"_a.noconvert(), "more"_a, "log_weight"_a.noconvert(), "level"_a.noconvert(),
-          "power"_a.noconvert());
+          "power"_a.noconvert(), unlocked);
     m.def("directions", &scstream::py_directions, "s"_a.noconvert(), "member"_a.noconvert(),
-          "attempt"_a.noconvert(), "axes"_a, "prior"_a.noconvert(), "out"_a.noconvert());
+          "attempt"_a.noconvert(), "axes"_a, "prior"_a.noconvert(), "out"_a.noconvert(), unlocked);
     m.def("boundaries", &scstream::py_boundaries, "both"_a.noconvert(), "prior"_a.noconvert(),
-          "more"_a, "normal"_a.noconvert(), "offset"_a.noconvert());
+          "more"_a, "normal"_a.noconvert(), "offset"_a.noconvert(), unlocked);
     m.def("truncate", &scstream::py_truncate, "past"_a.noconvert(), "normal"_a.noconvert(),
-          "offset"_a.noconvert(), "certain"_a, "out"_a.noconvert());
+          "offset"_a.noconvert(), "certain"_a, "out"_a.noconvert(), unlocked);
 }
