@@ -1,7 +1,4 @@
-"""Compiled kernels for the statistics of rows of Gaussian clusters, and what clusters pool.
-
-Rows of statistics are packed as in `scstream.kernels.matrices`.
-"""
+"""Compiled kernels for the statistics of rows of Gaussian clusters, and what clusters pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Gaussian family's compiled algebra against plain NumPy, matrix by matrix."""
+"""The prior of Gaussian clusters against plain NumPy, matrix by matrix."""
 
 import numpy as np
 import pytest
