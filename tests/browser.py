@@ -50,7 +50,7 @@ def playwright_timeout() -> type[Exception]:
 @contextmanager
 def chromium() -> Iterator[Any]:
     """Open a browser; skip the test where there is none."""
-    playwright = pytest.importorskip("playwright.sync_api")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = find_chromium()
     if path is None:
         pytest.skip("there is no Chromium: install it, or name it in the variable CHROMIUM")

@@ -51,7 +51,7 @@ def blocks(page):
 @pytest.mark.parametrize("page", WHOLE)
 def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     if "river" in (ROOT / page).read_text():
-        pytest.importorskip("river")
+        pytest.importorskip("river", reason="river is not installed")
     monkeypatch.chdir(tmp_path)
     if page == "README.md":
         make_events = next(code for kind, code in blocks("docs/first-csv.md") if kind == "python")
@@ -156,7 +156,7 @@ def test_every_name_in_the_reference_exists_and_says_what_it_is():
     for name in in_the_reference():
         module, _, last = f"scstream.{name}".rpartition(".")
         if module.endswith(".river"):
-            pytest.importorskip("river")
+            pytest.importorskip("river", reason="river is not installed")
         assert getattr(import_module(module), last).__doc__, name
 
 

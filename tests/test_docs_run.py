@@ -46,7 +46,7 @@ def names():
         "x": rng.normal(9.0 * z), "y": rng.normal(size=300), "clicks": rng.poisson(3 + 9 * z),
         "country": np.where(z, "NL", "DE"),
     }  # fmt: skip
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     mixed = ScStream("auto", random_state=0).partial_fit(pandas.DataFrame(table))
     return {
         "np": np, "ScStream": ScStream, "Gaussian": Gaussian, "Product": Product, "Family": Family,
@@ -65,7 +65,7 @@ def make_files():
 
 
 def make_film():
-    image = pytest.importorskip("PIL.Image")
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     rng = np.random.default_rng(2)
     frames = []
     for i in range(3):
@@ -96,7 +96,7 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     for module in {"adapters": ["river"], "tuning": ["optuna"], "pictures": ["matplotlib"]}.get(
         page, []
     ):
-        pytest.importorskip(module)
+        pytest.importorskip(module, reason=f"{module} is not installed")
     monkeypatch.chdir(tmp_path)
     make_files()
     if page == "video":

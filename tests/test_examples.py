@@ -74,7 +74,7 @@ def test_kinds_of_orders_are_told_apart(capsys):
 
 def test_streams_of_eight_shapes():
     pytest.importorskip("river", reason="river is not installed")
-    plt = pytest.importorskip("matplotlib.pyplot")
+    plt = pytest.importorskip("matplotlib.pyplot", reason="Matplotlib is not installed")
     found = load("eight_streams").main(shapes=("still", "drifting"))
     plt.close("all")
     assert len(found) == 10

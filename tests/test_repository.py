@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not WORKFLOWS, reason="the workflows are not her
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_every_action_is_pinned_by_commit(path):
-    yaml = pytest.importorskip("yaml")
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     assert yaml.safe_load(path.read_text())["jobs"]
     used = re.findall(r"uses: (.*)", path.read_text())
     assert used

@@ -12,7 +12,7 @@ import scstream
 from scstream import Gaussian, Multinomial, ScStream, tune
 from scstream.datasets import gaussian_stream
 
-optuna = pytest.importorskip("optuna")
+optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
 
 def labelled(n, rows=120):

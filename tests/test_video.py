@@ -107,7 +107,7 @@ def test_scale_takes_means_of_pixels(folder, clip):
 @pytest.mark.parametrize("name", ["clip.gif", "clip.mp4"])
 def test_animation_is_read_back(name, clip, folder, tmp_path):
     if name.endswith("mp4"):
-        pytest.importorskip("av")
+        pytest.importorskip("av", reason="PyAV is not installed")
     assert len(list(segment_video(folder, tmp_path / name, fps=10))) == len(clip)
     frames = list(read_frames(tmp_path / name))
     assert [f.name for f in frames] == [f"{n:05d}" for n in range(len(clip))]
@@ -142,7 +142,7 @@ def test_frames_that_cannot_be_had_are_explained(folder, tmp_path):
         list(read_frames(folder))
     broken = tmp_path / "broken.mp4"
     broken.write_text("no video")
-    pytest.importorskip("av")
+    pytest.importorskip("av", reason="PyAV is not installed")
     with pytest.raises(ValueError, match="cannot be read as a video"):
         list(read_frames(broken))
 

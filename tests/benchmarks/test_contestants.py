@@ -107,7 +107,7 @@ def test_survives_odd_rows(contestant: Contestant, draw: object, n_clusters: int
 def test_every_setting_of_the_space_is_taken(contestant: Contestant) -> None:
     X = np.random.default_rng(0).normal(size=(100, 3))
     known = task(contestant, X, n_clusters=3)
-    optuna = pytest.importorskip("optuna")
+    optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     for _ in range(3):
         settings = contestant.space(study.ask(), known)
@@ -118,7 +118,7 @@ def test_every_setting_of_the_space_is_taken(contestant: Contestant) -> None:
 
 @pytest.mark.parametrize("name", [c.name for c in river_methods.CONTESTANTS])
 def test_same_clusters_as_the_predictions_of_river(name: str) -> None:
-    pytest.importorskip("river")
+    pytest.importorskip("river", reason="river is not installed")
     X = np.random.default_rng(0).normal(size=(200, 2)) * 3
     model = make(_ALL[name], X, n_clusters=4)
     model.partial_fit(X)

@@ -16,7 +16,7 @@ from benchmarks.results import entries_of, lead
 from benchmarks.store import Store, read
 from benchmarks.streams import DATASETS, NoData
 
-pytest.importorskip("optuna")
+pytest.importorskip("optuna", reason="Optuna is not installed")
 
 FAKES = '''
 import time

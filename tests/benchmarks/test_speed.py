@@ -103,7 +103,7 @@ def test_mini_batch_k_means_is_timed_without_scstream():
 )
 def test_contestants_learn_and_predict(name):
     if name not in (OURS, KMEANS):
-        pytest.importorskip("river")
+        pytest.importorskip("river", reason="river is not installed")
     batches = [batch.X for batch in gaussian_stream(4, 60, 3, random_state=0)]
     assert contestants.median_step(name, np.stack(batches), 3, 1) > 0.0
 

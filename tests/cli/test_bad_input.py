@@ -63,8 +63,8 @@ def test_several_arrays_in_a_file(capsys):
 
 
 def test_parquet_columns_of_lists(capsys):
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed")
     x = np.random.default_rng(0).normal(size=20)
     nested = {
         "list": pa.array([[1.0, 2.0], [3.0]] * 10),
@@ -134,7 +134,7 @@ def png(width, height):
 @pytest.mark.parametrize("side", [10_000, 60_000])  # Pillow warns of the one, refuses the other
 @pytest.mark.parametrize("source", ["frames", "bomb.png"])
 def test_image_bombs(side, source, capsys):
-    pytest.importorskip("PIL")
+    pytest.importorskip("PIL", reason="Pillow is not installed")
     os.mkdir("frames")
     for name in ("frames/0.png", "bomb.png"):
         Path(name).write_bytes(png(side, side))
@@ -144,7 +144,7 @@ def test_image_bombs(side, source, capsys):
 
 
 def test_broken_images(capsys):
-    image = pytest.importorskip("PIL.Image")
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     image.fromarray(np.zeros((8, 8, 3), np.uint8)).save("a.gif")
     for data in (b"", b"GIF89a", Path("a.gif").read_bytes()[:-9], png(8, 8)[:-20]):
         name = "x.png" if data.startswith(b"\x89") else "x.gif"
@@ -169,7 +169,7 @@ def test_warnings_are_one_line_of_ours(capsys):
 
 
 def test_a_device_that_is_not_there_is_told_in_a_line(capsys):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
     np.save("rows.npy", np.random.default_rng(0).normal(size=(60, 2)))

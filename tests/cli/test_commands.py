@@ -297,7 +297,7 @@ def test_show_of_mixed_columns(rows, X, capsys):
 
 
 def test_tune(rows, X, capsys):
-    pytest.importorskip("optuna")
+    pytest.importorskip("optuna", reason="Optuna is not installed")
     truth = (X[:, 0] > X[:, 0].mean()).astype(int)
     np.savetxt("truth.csv", np.column_stack([X, truth]), delimiter=",", header="x,y,c", comments="")
     argv = ("tune", "truth.csv", "--truth", "c", "--batch-size", 100, "--n-trials", 1)

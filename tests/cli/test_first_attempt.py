@@ -149,7 +149,7 @@ def test_a_table_runs_at_the_first_attempt(name, capsys):
 def test_zip_and_zstandard(capsys):
     with zipfile.ZipFile("rows.zip", "w") as archive:
         archive.writestr("rows.csv", PLAIN)
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     with pa.output_stream("rows.csv.zst", compression="zstd") as file:
         file.write(PLAIN.encode())
     for name in ("rows.zip", "rows.csv.zst"):

@@ -45,7 +45,7 @@ def in_parts(path, pattern):
         else:
             rows = [line.split(",") for line in part if line.count(",") == 1 and "one" not in line]
             columns = np.array(rows, dtype=float).T
-            pandas = pytest.importorskip("pandas")
+            pandas = pytest.importorskip("pandas", reason="pandas is not installed")
             table = pandas.DataFrame({"x": columns[0], "y": columns[1]})
             table.to_parquet(part_path, row_group_size=57)
     return pattern
@@ -124,7 +124,7 @@ def models(folder):
 
 def check(tmp_path, case, *, batches, kills, seed, places):
     if "parquet" in case:
-        pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     rows = write_rows(tmp_path, CASES[case][0], batches)
     if case in ("standard input", "a file that is followed"):
         assert run(tmp_path / "whole", case, rows, batches, 0, 0) == (0, 0)

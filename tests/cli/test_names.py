@@ -105,7 +105,7 @@ def test_names_categories_and_dates_are_shown(frame, capsys):
     head = json.loads(Path("chronicle.jsonl").read_text().splitlines()[0])
     assert head["dates"] is True
     assert head["columns"][:2] == ["a", "b"]
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
     assert main(["report", "chronicle.jsonl", "-o", "page.html"]) == 0
     page = Path("page.html").read_text()
     assert "2026-01-05 00:59:00" in page

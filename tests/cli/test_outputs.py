@@ -110,7 +110,7 @@ def test_standard_input_and_output_are_files_too(rows):
 @pytest.mark.parametrize("folder", ["full", "parts"])
 @pytest.mark.parametrize("more", [(), ("--overwrite",), ("--overwrite", "--checkpoint", "state")])
 def test_a_folder_is_never_replaced(rows, folder, more, capsys):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     os.mkdir(folder)
     inside = Path(folder) / ("part-000000.parquet" if folder == "parts" else "thesis.tex")
     inside.write_text("years of work")
@@ -239,7 +239,7 @@ WHOLE = [("fit", "--family", "gaussian", "--random-state", 0), ("predict", "st")
 def test_whole_files_appear_whole_or_not_at_all(rows, command, kind, monkeypatch, capsys):
     """The disk is full when the last rows are written, when there is and when there is no file."""
     if kind == "parquet":
-        pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     name, *more = command
     out = Path(f"labels.{kind}")
     argv = (name, *more, "d.csv", "-o", out, "--overwrite")
@@ -295,7 +295,7 @@ def test_whole_files_to_pipes(rows):
 
 
 def test_report(rows, capsys):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
     assert call("run", "d.csv", *RUN, "-o", "none", "--chronicle", "r.jsonl", "--quiet") == 0
     before = Path("r.jsonl").read_bytes()
     os.link("r.jsonl", "r.html")
@@ -313,7 +313,7 @@ def test_report(rows, capsys):
 
 
 def test_demo(rows, capsys):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
     argv = ("demo", "--batches", 4, "--batch-size", 100, "--picture")
     Path("mine.png").write_text("precious")
     assert call(*argv, "mine.png") == 1
@@ -325,7 +325,7 @@ def test_demo(rows, capsys):
 
 
 def test_video(rows, capsys):
-    image = pytest.importorskip("PIL.Image")
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     rng = np.random.default_rng(0)
     os.mkdir("frames")
     for i in range(2):
@@ -411,7 +411,7 @@ def test_no_file_is_renamed_while_it_is_open(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", replace)
     monkeypatch.chdir(tmp_path)
     np.savetxt("rows.csv", np.random.default_rng(0).normal(size=(60, 2)), delimiter=",")
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     for output in ("labels.csv", "labels.parquet"):
         assert main(["fit", "rows.csv", "--model", "m.scs", "-o", output, "--overwrite"]) == 0
     assert main(["run", "rows.csv", "--checkpoint", "state", "-o", "parts.parquet"]) == 0

@@ -16,9 +16,9 @@ from scstream import ScStream
 from scstream.cli import main
 from scstream.cli.serving import settings_of
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-pytest.importorskip("prometheus_client")
+pytest.importorskip("starlette", reason="Starlette is not installed")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
 
 
 @pytest.fixture

@@ -37,7 +37,9 @@ def test_rows_come_nearer_pick_by_pick(core):
 
 
 def test_native_arrays_of_other_shapes_are_refused():
-    native = pytest.importorskip("scstream.core.native._compiled")
+    native = pytest.importorskip(
+        "scstream.core.native._compiled", reason="the native core was not built"
+    )
     X, square, z = np.zeros((4, 2)), np.zeros(4), np.zeros(4, np.int64)
     good = [X, X[:1], square, z[:1], square.copy(), z, square.copy()]
     native.approach(*good)

@@ -258,7 +258,9 @@ def test_a_matrix_that_is_not_positive_definite_spoils_no_other(functions):
 
 @pytest.mark.parametrize("d", [1, 5, 20])
 def test_a_cluster_gives_the_same_bits_wherever_it_stands(d):
-    core = pytest.importorskip("scstream.core.native._compiled")
+    core = pytest.importorskip(
+        "scstream.core.native._compiled", reason="the native core was not built"
+    )
     prior, more, s = groups(d, 21)
     rest, _ = drawn(d, len(s))
 
@@ -288,7 +290,9 @@ def test_determinants_beyond_the_range_of_numbers_have_a_logarithm(functions, si
 
 
 def test_arrays_that_do_not_belong_together_are_refused():
-    core = pytest.importorskip("scstream.core.native._compiled")
+    core = pytest.importorskip(
+        "scstream.core.native._compiled", reason="the native core was not built"
+    )
     prior, more, s = groups(2)
     with pytest.raises(ValueError, match="belong together"):
         core.log_normalisers(s, prior, more, np.empty(len(s) + 1))

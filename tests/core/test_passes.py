@@ -73,7 +73,9 @@ CASES = {
 @pytest.mark.parametrize("key", [(99, 1, 2, 4096), None], ids=["drawn", "best"])
 @pytest.mark.parametrize("name", CASES)
 def test_both_cores_label_and_add_up_alike(name, key):
-    native = pytest.importorskip("scstream.core.native._compiled")
+    native = pytest.importorskip(
+        "scstream.core.native._compiled", reason="the native core was not built"
+    )
     given = problem(**CASES[name])
     ours, told = swept(native, *given, key), swept(plain, *given, key)
     for mine, its in zip(ours, told, strict=True):
@@ -89,7 +91,9 @@ def test_both_cores_label_and_add_up_alike(name, key):
 
 @pytest.mark.parametrize("name", ["overlapping", "student", "outliers"])
 def test_both_cores_try_sublabels_alike(name):
-    native = pytest.importorskip("scstream.core.native._compiled")
+    native = pytest.importorskip(
+        "scstream.core.native._compiled", reason="the native core was not built"
+    )
     rows, weight, scores, pairs = problem(**CASES[name])
     z = swept(plain, rows, weight, scores, pairs, None)[0]
     k, p = len(pairs.eta) // 2, pairs.eta.shape[1]
@@ -106,7 +110,9 @@ def test_both_cores_try_sublabels_alike(name):
 
 
 def test_numbers_that_float32_cannot_hold_are_scored_in_float64():
-    native = pytest.importorskip("scstream.core.native._compiled")
+    native = pytest.importorskip(
+        "scstream.core.native._compiled", reason="the native core was not built"
+    )
     rows, weight, scores, pairs = problem(500, 2, 8)
     for factor in (1e-3, 1e6, 1e18, 1e25):
         far = Rows(rows.X * factor, rows.shift * factor, rows.scale)
@@ -164,7 +170,9 @@ def test_sums_of_two_halves_are_those_of_the_whole(core):
 
 
 def test_native_arrays_of_other_shapes_are_refused():
-    native = pytest.importorskip("scstream.core.native._compiled")
+    native = pytest.importorskip(
+        "scstream.core.native._compiled", reason="the native core was not built"
+    )
     rows, weight, scores, pairs = problem(20, 2, 3)
     wrong = [
         (rows._replace(shift=rows.shift[:1]), weight, scores, pairs),

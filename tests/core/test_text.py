@@ -69,7 +69,9 @@ def test_records_are_those_of_the_csv_module(core):
 
 
 def test_both_cores_find_the_same_in_any_text():
-    native = pytest.importorskip("scstream.core.native._compiled")
+    native = pytest.importorskip(
+        "scstream.core.native._compiled", reason="the native core was not built"
+    )
     rng = np.random.default_rng(1)
     for _ in range(4000):
         text = b"".join(SIGNS[i] for i in rng.integers(len(SIGNS), size=rng.integers(40)))
@@ -100,7 +102,9 @@ def test_numbers_are_written_between_texts(core):
 
 
 def test_native_arrays_of_other_kinds_are_refused():
-    native = pytest.importorskip("scstream.core.native._compiled")
+    native = pytest.importorskip(
+        "scstream.core.native._compiled", reason="the native core was not built"
+    )
     text, good = np.frombuffer(b"1,2\n", np.uint8), Found.room(2, 2, 0)
     for wrong in (
         good._replace(numbers=good.numbers.astype(np.float32)),

@@ -28,7 +28,7 @@ def test_a_client_is_a_cluster(client):
 
 
 def test_torch_is_kept_from_batch_to_batch():
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     first = make_engine("torch", "cpu", 1, X)
     assert make_engine("torch", "cpu", 1, X, first) is first
     assert make_engine("cpu", None, 1, X, first) is not first
@@ -37,7 +37,7 @@ def test_torch_is_kept_from_batch_to_batch():
 
 def test_auto_picks_and_says_so_once(client, monkeypatch, caplog):
     caplog.set_level("INFO", logger="scstream")
-    da = pytest.importorskip("dask.array")
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
     choose._say.cache_clear()
     monkeypatch.setattr(choose, "_has_gpu", lambda: False)
     large = np.zeros((2**19, 2))
@@ -76,7 +76,7 @@ def test_without_the_extra_its_name_is_said(monkeypatch, engine, module, extra):
 
 
 def test_no_cluster_is_said(monkeypatch):
-    distributed = pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
 
     def none():
         raise ValueError("no clients found")
@@ -101,6 +101,6 @@ def test_a_device_needs_an_engine_that_has_devices():
 
 
 def test_dask_collections_need_the_dask_engine():
-    da = pytest.importorskip("dask.array")
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
     with pytest.raises(TypeError, match="engine='cpu' cannot read"):
         ScStream().fit(da.from_array(X))

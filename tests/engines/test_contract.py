@@ -22,7 +22,7 @@ def in_blocks(n_threads, *, kept=True):
 
 def on_torch():
     """Return the engine on PyTorch, in the precision of the others, if PyTorch is there."""
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     from scstream.engines.torch.engine import TorchEngine
 
     return TorchEngine(device="cpu")

@@ -22,11 +22,11 @@ from scstream.engines.dask.shard import Shard
 from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import LinearScore
 
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
-dd = pytest.importorskip("dask.dataframe")
-pd = pytest.importorskip("pandas")
+dask = pytest.importorskip("dask", reason="Dask is not installed")
+distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
+da = pytest.importorskip("dask.array", reason="Dask is not installed")
+dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 KEY = Key(seed=7, batch=1, sweep=4)
 

@@ -5,7 +5,7 @@ import pytest
 
 from scstream import ScStream
 
-da = pytest.importorskip("dask.array")
+da = pytest.importorskip("dask.array", reason="Dask is not installed")
 
 
 def squares(b):

@@ -36,7 +36,7 @@ def test_a_dask_cluster(name, client):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_pytorch(name):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     from scstream.engines.torch.engine import TorchEngine
 
     check_against_reference(name, engine=lambda: TorchEngine("cpu", "float64"))

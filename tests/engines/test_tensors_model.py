@@ -9,7 +9,7 @@ from sklearn.metrics import homogeneity_score
 
 from scstream import ScStream
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 BATCHES = [
     np.random.default_rng(seed).normal(size=(200, 2)) + 8.0 * (np.arange(200) % 3)[:, None]
     for seed in range(3)

@@ -11,7 +11,7 @@ from scstream.engines import CpuEngine, Key, outputs, tensors
 from scstream.families import Gaussian, Multinomial
 from scstream.families.scores import JoinedScore, LinearScore
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from scstream.engines.torch import draws  # noqa: E402
 from scstream.engines.torch import engine as torch_engine  # noqa: E402

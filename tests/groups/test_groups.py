@@ -246,7 +246,7 @@ def test_tables_of_several_kinds_of_columns_have_groups():
 
 
 def test_pictures_of_groups():
-    plt = pytest.importorskip("matplotlib.pyplot")
+    plt = pytest.importorskip("matplotlib.pyplot", reason="Matplotlib is not installed")
     model = learned(squares, 4)
     fig, (left, right) = plt.subplots(1, 2)
     colors = ClusterColors()

@@ -16,7 +16,7 @@ GAPS = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
 
 
 def arrow(rows, batch=False):
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     table = pa.table({"x": pa.array(rows[:, 0], from_pandas=True), "y": rows[:, 1]})
     return table.to_batches()[0] if batch else table
 
@@ -50,7 +50,7 @@ def test_missing_entries_are_missing_in_every_table(kind, family):
 
 
 def test_categories_of_arrow_are_words():
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     words = np.where(np.arange(120) % 3, "a", None)
     table = pa.table({"x": X[:, 0], "word": pa.array(words.tolist()).dictionary_encode()})
     frame = {"x": X[:, 0], "word": words}
@@ -61,7 +61,7 @@ def test_categories_of_arrow_are_words():
 
 
 def lazy():
-    return pytest.importorskip("polars").DataFrame(X).lazy()
+    return pytest.importorskip("polars", reason="Polars is not installed").DataFrame(X).lazy()
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def call(*more, source="d.csv"):
 @pytest.mark.parametrize("kind", ["jsonl", "tsv", "parquet"])
 def test_another_output_format_is_refused(rows, kind, capsys):
     if kind == "parquet":
-        pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     before = Path("labels").read_bytes()
     more = ("--output-format", kind, "--checkpoint", "state", "--every", 1)
     assert call(*RUN, "-o", "labels", *more) == 1
@@ -111,7 +111,7 @@ def test_an_output_that_is_changed_in_mid_run_is_noticed(rows, change, checkpoin
 
 
 def test_a_part_that_is_removed_in_mid_run_is_noticed(rows, capsys):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     part = "out.parquet/part-000000.parquet"
     with (
         open_source("d.csv", SourceOptions(50)) as source,
@@ -166,7 +166,7 @@ def test_a_forged_extra_is_told_in_a_line(rows, part, value, capsys):
 
 
 def test_forged_places_of_parts_are_told_in_a_line(rows, capsys):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     argv = (*RUN, "-o", "out.parquet", "--checkpoint", "kept", "--every", 4)
     assert call(*argv) == 0
     kept = find_checkpoint("kept")

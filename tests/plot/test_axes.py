@@ -8,7 +8,7 @@ import pytest
 import scstream.plot
 from scstream import ScStream
 
-plt = pytest.importorskip("matplotlib.pyplot")
+plt = pytest.importorskip("matplotlib.pyplot", reason="Matplotlib is not installed")
 
 X = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0.0], [9.0]], 100, axis=0)
 MODEL = ScStream(random_state=0).fit(X)

@@ -6,7 +6,7 @@ import pytest
 
 from scstream import ScStream
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
 from matplotlib.figure import Figure  # where it is
 
 from scstream.plot import overview  # where it is

@@ -39,7 +39,7 @@ def test_axes_are_named_after_the_columns_that_matter(model):
 
 
 def test_names_of_a_data_frame_are_used(blobs):
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pd.DataFrame(blobs, columns=list("abcde"))
     label = Projection.from_model(ScStream(random_state=0).partial_fit(frame)).labels[0]
     assert "b" in label.split(": ")[1]

@@ -12,9 +12,9 @@ from serving import batches
 from scstream import ScStream
 from scstream.families.columns import Columns
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-pytest.importorskip("prometheus_client")
+pytest.importorskip("starlette", reason="Starlette is not installed")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
 
 from scstream.service.live import Live
 from scstream.service.served import Served

@@ -169,7 +169,7 @@ def refusals(settings, body):
 
 
 def test_arrow_that_asks_for_too_much_is_refused():
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     from arrow_bodies import body_of
 
     settings = small(most_bytes=2**16)
@@ -194,7 +194,7 @@ def test_arrow_that_asks_for_too_much_is_refused():
 
 
 def test_arrow_of_all_plain_kinds_is_read(start, named):
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     from arrow_bodies import body_of
 
     live = start(Served(named))
@@ -213,7 +213,7 @@ def test_arrow_of_all_plain_kinds_is_read(start, named):
 
 
 def read_mutated(n):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     script = Path(__file__).parents[1] / "arrow_bodies.py"
     done = subprocess.run([sys.executable, script, str(n)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -35,7 +35,7 @@ def test_fields_are_those_asked_for(live, model):
 
 
 def test_arrow_goes_in_and_out(live, model):
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     X = batches()[-1]
     table, out = pa.table({"a": X[:, 0], "b": X[:, 1]}), io.BytesIO()
     with pa.ipc.new_stream(out, table.schema) as writer:

@@ -144,7 +144,7 @@ def test_a_sink_goes_back_to_a_place(tmp_path, name):
 
 
 def test_parquet_in_one_file_and_in_parts(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed")
     batch = source_batch(tmp_path, "in.csv", "x,w\n1,a\n2,b\n3,\n")
     sink = open_sink(tmp_path / "one.parquet", append=True)
     sink.truncate({})

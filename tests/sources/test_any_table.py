@@ -13,8 +13,8 @@ import scstream
 from scstream.cli import main
 from scstream.sources import MalformedRow, SourceOptions, open_source
 
-pa = pytest.importorskip("pyarrow")
-pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 GUESS = SourceOptions(40)
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -78,7 +78,9 @@ FILES = {
 }  # fmt: skip
 TABLES = {
     "pandas": lambda: FRAME,
-    "polars": lambda: pytest.importorskip("polars").from_pandas(FRAME),
+    "polars": lambda: pytest.importorskip("polars", reason="Polars is not installed").from_pandas(
+        FRAME
+    ),
     "arrow": lambda: TABLE,
     "frames": lambda: [FRAME[i : i + 7] for i in range(0, 300, 7)],
     "iterator of frames": lambda: (FRAME[i : i + 7] for i in range(0, 300, 7)),

@@ -167,7 +167,9 @@ def run(capfd, url, *more):
 
 def never_there(kind, capfd, settings=""):
     """Check what is said of a server that was never there; return after how many seconds."""
-    pytest.importorskip({"kafka": "confluent_kafka"}.get(kind, kind))
+    pytest.importorskip(
+        {"kafka": "confluent_kafka"}.get(kind, kind), reason="its client is not installed"
+    )
     url = f"{kind}://127.0.0.1:{free_port()}/rows{settings}"
     status, lines, seconds = run(capfd, url, "--follow")
     assert status == 1
@@ -213,7 +215,10 @@ def something_else():
 
 @pytest.mark.parametrize("scheme", ["kafka", "redis", "rediss"])
 def test_a_server_of_another_kind_is_said_in_one_line(scheme, capfd):
-    pytest.importorskip({"kafka": "confluent_kafka", "rediss": "redis"}.get(scheme, scheme))
+    pytest.importorskip(
+        {"kafka": "confluent_kafka", "rediss": "redis"}.get(scheme, scheme),
+        reason="its client is not installed",
+    )
     with something_else() as port:
         url = f"{scheme}://127.0.0.1:{port}/rows?patience=1"
         assert main(["run", url, "-o", "none", "--quiet"]) == 1

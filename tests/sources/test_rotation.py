@@ -288,8 +288,8 @@ def test_a_replaced_table_is_refused(tmp_path, kind):
 
     path = tmp_path / f"rows.{kind}"
     if kind == "parquet":
-        pa = pytest.importorskip("pyarrow")
-        parquet = pytest.importorskip("pyarrow.parquet")
+        pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
+        parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed")
     X = np.arange(40.0).reshape(20, 2)
     put(X[:10])
     place = place_after(path, 2)

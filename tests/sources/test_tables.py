@@ -20,8 +20,8 @@ def test_arrays_are_read_in_batches_and_from_any_place(tmp_path):
 
 
 def test_parquet_is_read_in_batches_and_from_any_place(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed")
     n = 1000
     table = pa.table(
         {
@@ -52,7 +52,7 @@ def test_parquet_is_read_in_batches_and_from_any_place(tmp_path):
 
 
 def test_parquet_that_cannot_be(tmp_path):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"no parquet at all")
     with pytest.raises(ValueError, match=r"rows\.parquet is not a Parquet file"):

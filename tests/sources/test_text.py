@@ -218,7 +218,7 @@ def test_a_number_may_stand_for_missing_ones_in_any_source(tmp_path, name):
     elif name == "a.npy":
         np.save(path, held)
     else:
-        pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow", reason="PyArrow is not installed")
         frame.to_parquet(path)
     found = rows(path, missing=["-999"])
     np.testing.assert_array_equal(found, np.where(held == -999.0, np.nan, held))
@@ -245,7 +245,7 @@ def test_numbers_are_words_in_any_source_if_the_user_says_so(tmp_path, name):
     elif name == "a.jsonl":
         path.write_text(frame.to_json(orient="records", lines=True).replace("99}", "null}"))
     else:
-        pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow", reason="PyArrow is not installed")
         frame.astype({"zip": "Int64"}).replace({"zip": {99: None}}).to_parquet(path)
     batch = read(path, text=["zip"], missing=["99"])[0]
     assert batch.X.values[1].tolist() == ["10115", "10117", None]

@@ -79,7 +79,7 @@ def test_groups_are_a_column_where_they_are_asked_for():
 
 
 def test_without_pandas_it_is_of_polars(model, monkeypatch):
-    polars = pytest.importorskip("polars")
+    polars = pytest.importorskip("polars", reason="Polars is not installed")
     monkeypatch.setitem(sys.modules, "pandas", None)
     table = model.summary()
     assert isinstance(table, polars.DataFrame)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from browser import Tab, chromium
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-pytest.importorskip("prometheus_client")
+pytest.importorskip("starlette", reason="Starlette is not installed")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
 
 from scstream import ScStream
 from scstream.service.live import Live

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-pytest.importorskip("prometheus_client")
+pytest.importorskip("starlette", reason="Starlette is not installed")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
 
 from scstream import ScStream
 from scstream.families.columns import Columns

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from serving import batches
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-pytest.importorskip("prometheus_client")
+pytest.importorskip("starlette", reason="Starlette is not installed")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
 
 from scstream import ScStream
 from scstream.chronicle import Chronicle
@@ -129,7 +129,7 @@ def test_after_a_restart_the_page_goes_on(tab, run):
 
 
 def test_names_from_the_data_never_run(tab, tmp_path):
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     model, chronicle = ScStream(random_state=0), Chronicle()
     for X in batches(3):
         frame = pandas.DataFrame(X, columns=[HOSTILE, "b"])
