@@ -130,7 +130,7 @@ def test_times_are_the_servers_and_always_grow(broker):
 # -- what is rejected -----------------------------------------------------------------------------
 
 BAD = {
-    b"{": "not JSON",
+    b"{": "not JSON: ",
     b'{"x": "red", "y": 2}': "not a number",
     b'{"x": 1e999, "y": 2}': "not finite",
     b'{"x": [1], "y": 2}': "[1]",

@@ -119,19 +119,25 @@ class JsonRows(RowSource):
         return column
 
 
-def row_of(line: bytes) -> tuple[Any, str | None]:
-    """Return the row in a line, or an empty one and what is wrong with it."""
-    if not line.strip():
-        return {}, "an empty line"
+def row_of(text: bytes) -> tuple[Any, str | None]:
+    """Return the row in a line or message, or an empty one and what is wrong with it."""
+    if not text.strip():
+        return {}, "it is empty"
     try:
-        row = json.loads(line)
+        row = json.loads(text)
     except (ValueError, RecursionError) as error:
-        if line.startswith(b"[") or line.strip() == b"{":
-            return {}, "not JSON in lines, as jq -c '.[]' writes the rows of an array"
         return {}, f"not JSON: {error}"
     if not isinstance(row, dict | list):
         return {}, "neither an object nor an array"
     return flat(row) if isinstance(row, dict) else row, None
+
+
+def _row_of_line(line: bytes) -> tuple[Any, str | None]:
+    """Return the same of a line, which may be one of JSON that goes over several."""
+    row, wrong = row_of(line)
+    if wrong is not None and (line.startswith(b"[") or line.strip() == b"{"):
+        wrong = "not JSON in lines, as jq -c '.[]' writes the rows of an array"
+    return row, wrong
 
 
 def _names(rows: list[Any]) -> list[str]:
@@ -192,7 +198,7 @@ class JsonSource(TextSource, JsonRows):
             return None
         refuse_other(text, self.name)
         for a, b, _, line in _lines(text, final)[:LOOK_ROWS].tolist():
-            row, wrong = row_of(text[a:b])
+            row, wrong = _row_of_line(text[a:b])
             if wrong is None:
                 rows.append(row)
             elif error is None and text[a:b].strip():
@@ -211,7 +217,7 @@ class JsonSource(TextSource, JsonRows):
         lines = lines[full]
         if not len(lines):
             return None, taken
-        read = [row_of(text[a:b]) for a, b in lines[:, :2].tolist()]
+        read = [_row_of_line(text[a:b]) for a, b in lines[:, :2].tolist()]
         chunk = self._chunk(
             [row for row, _ in read],
             lines[:, 2:] + np.array([self._offset, self._lines + 1]),
