@@ -432,3 +432,93 @@ def neighbours(rivals: Ints, top: Ints, pairs: Ints) -> int:
         How many pairs there are.
     """
     return cast("int", _core.neighbours(rivals, top, pairs))
+
+
+# -- steps of a batch ---------------------------------------------------------------------------
+# For Gaussian clusters of few columns, where a call for each of their operations would take longer
+# than all of them. The text is the sampler's, which takes these steps where there is no native core
+# or a function says that a matrix failed. A prior is (row (p,), more, log normaliser, columns).
+
+MOST_COLUMNS = 15
+
+
+def takes_steps() -> bool:
+    """Whether the core has these functions: the native one does."""
+    return hasattr(_core, "may_move")
+
+
+def keep_shares(
+    past: Floats, now: Floats, prior: tuple[Any, ...], shares: Floats, limits: tuple[float, ...],
+    out: Floats,
+) -> bool:  # fmt: skip
+    """Find the shares (k,) of pasts worth keeping: `scstream.sampler.forgetting`.
+
+    Parameters
+    ----------
+    past, now : float64 (k, p)
+    prior : tuple
+    shares : float64 (s,)
+        That are tried, from 1 downwards.
+    limits : tuple
+        Alpha, reluctance, the points left behind and those kept at least, the points of a place,
+        and the margin of moves.
+    out : float64 (k,), out
+
+    Returns
+    -------
+    sound : bool
+    """
+    return cast("bool", _core.keep_shares(past, now, prior, shares, limits, out))
+
+
+def judge_divisions(
+    past: Floats, now: Floats, tried: Floats, doubts: Floats, prior: tuple[Any, ...],
+    how: tuple[float, ...], first: Floats, out: tuple[Floats, ...],
+) -> bool:  # fmt: skip
+    """Judge divisions that were tried: `scstream.sampler.subclusters`.
+
+    Parameters
+    ----------
+    past, now, tried : float64 (k, 2, p)
+        Statistics of sub-clusters, and of those of the present that were tried.
+    doubts : float64 (2, k)
+        About the division that was tried, and the one that is.
+    prior : tuple
+    how : tuple
+        Alpha, the least part, the weight of doubt, and how many deviations from its mean a past is
+        cut at most; it is halved if that is negative.
+    first : float64 (k, p), out
+        The past of the first parts as tried.
+    out : float64 (2, k, 2), (k,), (3, k), out
+        Log marginals of the parts as tried and as they are, of the wholes; and the log ratios of
+        splits as tried, as they are, and into past and present.
+
+    Returns
+    -------
+    sound : bool
+    """
+    return cast("bool", _core.judge_divisions(past, now, tried, doubts, prior, how, first, out))
+
+
+def may_move(
+    standing: tuple[NDArray[Any], ...], log_u: Floats, greedy: bool, prior: tuple[Any, ...],
+    how: tuple[float, ...], limits: tuple[float, ...],
+) -> bool:  # fmt: skip
+    """Whether some cluster may be split, merged or dropped: `scstream.sampler.split_merge`.
+
+    Parameters
+    ----------
+    standing : tuple
+        Statistics (3 k, p) of clusters and sub-clusters, numbers of rows (k, 2), rivals (k, k),
+        doubts of past and present (k, k), log marginals of sub-clusters (k, 2) and clusters (k,),
+        and batches lived (k,).
+    log_u : float64 (k + k m,)
+        What log ratios must exceed: of splits, then of up to m merges for each cluster.
+    greedy : bool
+    prior, how : tuple
+        As in `judge_divisions`.
+    limits : tuple
+        The reluctance of merges for each batch, and at most; the share of doubts about edges, and
+        what is free; the rows and the doubt from which best labels mislead.
+    """
+    return cast("bool", _core.may_move(standing, log_u, greedy, prior, how, limits))

@@ -10,7 +10,7 @@ import numpy as np
 
 from scstream.families.contract import Family
 from scstream.sampler import forgetting
-from scstream.sampler.background import found_in_background, give_up, log_background
+from scstream.sampler.background import found_in_background, give_up, learned, log_background
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.dormant import Dormant
@@ -23,6 +23,7 @@ from scstream.sampler.split_merge import (
     decisions,
     drop_forgotten,
     keep_names,
+    may_move,
     overlapping,
     propose_merges,
     propose_splits,
@@ -256,6 +257,8 @@ def split_merge_and_drop(
     like more than one: greedy moves split no such clusters.
     """
     log_u = steps.log_uniforms((1 + steps.rules.neighbours) * state.k, greedy=greedy)
+    if learned(steps) is None and not may_move(steps, state, log_u, greedy=greedy):
+        return state
     for_splits, for_merges = decisions(steps, state, log_u, greedy=greedy)
     if plan.splits and not (greedy and steps.family.has_heavy_tails()):
         room = None if plan.max_clusters is None else plan.max_clusters - state.k

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from scstream.core import MOST_COLUMNS, takes_steps
 from scstream.engines import CpuEngine, Engine, Key
 from scstream.families.contract import Array, Family
 from scstream.families.scores import JoinedScore, Points, Score
 from scstream.sampler.clusters import State
 from scstream.sampler.rules import RULES, Rules
 from scstream.support.threads import threads_allowed
+
+_TAKES_STEPS = takes_steps()
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,14 @@ class Context:
         )
         new.go_on_from(self)
         return new
+
+    @property
+    def few_gaussians(self) -> tuple[Any, ...] | None:
+        """The prior of Gaussian clusters of few columns, if the core takes steps with these."""
+        if not _TAKES_STEPS:
+            return None
+        prior = self.family.small_gaussian()
+        return None if prior is None or prior.columns > MOST_COLUMNS else tuple(prior)
 
     def next_key(self) -> Key:
         """Return the key of the next draw of labels."""

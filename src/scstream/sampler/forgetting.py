@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from scstream import core
 from scstream.families.contract import Array, Family
 from scstream.sampler.clusters import LogMarginals, State
 from scstream.sampler.context import Context
@@ -16,6 +19,8 @@ def forget(ctx: Context, state: State) -> State:
     family, past = ctx.family, state.window.whole()
     if needs_completing(ctx):
         return state.forget(shares_worth_keeping(ctx, past, completed_by_present(ctx, state)))
+    if ctx.few_gaussians is not None:
+        return state.forget(shares_worth_keeping(ctx, past, state.current))
     whole, alone = family.log_marginal(state.totals), family.log_marginal(past)
     unknown = np.full((state.k, 2), np.nan)
     state.recall(LogMarginals(family, unknown, whole, past=alone))
@@ -65,10 +70,13 @@ def shares_worth_keeping(
     whole : ndarray (k,), optional
         The evidence given all of the past, if it is known.
     """
-    family, shares = ctx.family, np.array(ctx.rules.keep_shares)
+    family, shares, prior = ctx.family, _as_array(ctx.rules.keep_shares), ctx.few_gaussians
     share = np.ones(len(past))
     if len(shares) == 1:
         return share
+    if prior is not None and core.keep_shares(past, current, prior, shares, _limits(ctx), share):
+        return share
+    share = np.ones(len(past))
     if whole is None:
         whole = _evidence(family, past, current)
     second = _evidence(family, shares[1] * past, current)
@@ -87,6 +95,18 @@ def shares_worth_keeping(
     moved = same & (share[which] <= shares[-1]) & (shares[-1] * n >= ctx.rules.stay_behind)
     share[which[moved]] = _less(ctx, past[moved], current[moved], evidence[-1, moved])
     return share
+
+
+@lru_cache
+def _as_array(shares: tuple[float, ...]) -> Array:
+    return np.array(shares)
+
+
+def _limits(ctx: Context) -> tuple[float, ...]:
+    """Return by how much keeping less must win, and how much less than usual it may be."""
+    rules = ctx.rules
+    less = ctx.alpha, rules.forget_reluctance, rules.stay_behind, rules.keep_points
+    return *less, points_of_a_place(ctx), rules.move_margin
 
 
 def _less(ctx: Context, past: Array, current: Array, evidence: Array) -> Array:

@@ -25,8 +25,8 @@ def log_marginals(ctx: Context, state: State) -> LogMarginals:
     if known is not None and known.family is family:
         return known
     if state.recalled is None or state.recalled[2].family is not family:
-        each, whole = family.log_marginal(state.parts), family.log_marginal(state.totals)
-        return state.learn(LogMarginals(family, each, whole))
+        levels, k = family.log_marginal(state.everything), state.k
+        return state.learn(LogMarginals(family, levels[k:].reshape(k, 2), levels[:k]))
     parts, totals, before = state.recalled
     each = filled(family, state.parts, _still(before.each, state.parts, parts))
     whole = _still(before.whole, state.totals, totals)

@@ -207,6 +207,28 @@ def keep_names(ctx: Context, before: State, state: State, splits: Pairs) -> tupl
     return state, moves
 
 
+def may_move(ctx: Context, state: State, log_u: Array, *, greedy: bool) -> bool:
+    """Whether some cluster may be split, merged or dropped, given what log ratios must exceed.
+
+    Without one function of the core that says so, they may.
+    """
+    prior, rules = ctx.few_gaussians, ctx.rules
+    if prior is None:
+        return True
+    known, now = log_marginals(ctx, state), state.now
+    return core.may_move(
+        (
+            state.everything, now.rows, now.rivals, state.past_doubt, now.doubt, known.each,
+            known.whole, state.lived,
+        ),
+        log_u, greedy, prior, (ctx.alpha, rules.least_part, rules.doubt),
+        (
+            rules.merge_reluctance, rules.merge_reluctance_most, rules.sharp_edges,
+            rules.edges_free, rules.drawn_rows, rules.drawn_doubt,
+        ),
+    )  # fmt: skip
+
+
 def decisions(
     ctx: Context, state: State, log_u: Array, *, greedy: bool = False
 ) -> tuple[Array, Array]:

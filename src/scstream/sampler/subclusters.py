@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream import core
 from scstream.engines import Key, Sums
 from scstream.families.contract import Array
+from scstream.families.cutting import CERTAIN
 from scstream.families.scores import LinearScore
-from scstream.sampler.clusters import State
+from scstream.sampler.clusters import LogMarginals, State
 from scstream.sampler.context import Context
 from scstream.sampler.log_marginals import filled, log_marginals
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
@@ -28,9 +30,10 @@ def seek_subclusters(steps: Context, state: State, forget: Forget | None = None)
     """
     if not (steps.rules.restarts and np.count_nonzero(state.present)):
         return set_present_apart(steps, state if forget is None else forget(state))
-    state, current, doubt = divide(steps, state, state.present, keep_better=True, forget=forget)
+    divided = divide(steps, state, state.present, keep_better=True, forget=forget)
+    state, current, doubt, apart = divided
     state = take_clear_division(steps, state, current, doubt)
-    return set_present_apart(steps, state)
+    return set_present_apart(steps, state) if apart else state
 
 
 def restart(steps: Context, state: State, chosen: NDArray[np.bool_]) -> State:
@@ -41,10 +44,11 @@ def restart(steps: Context, state: State, chosen: NDArray[np.bool_]) -> State:
 def divide(
     ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *,
     keep_better: bool, forget: Forget | None = None,
-) -> tuple[State, Array, Array]:  # fmt: skip
+) -> tuple[State, Array, Array, bool]:  # fmt: skip
     """Try a new division of the chosen clusters, let them forget, and judge it.
 
-    Also returns what was tried: sums (k, 2, p) and doubts (k,).
+    Also returns what was tried: sums (k, 2, p) and doubts (k,); and whether the present of some
+    cluster may have to be set apart.
     """
     tried = try_division(ctx, state, chosen, key)
     if forget is not None:
@@ -52,8 +56,8 @@ def divide(
         if ctx.engine.takes_tensors:  # it is at work on the division meanwhile
             foresee(ctx, state)
     current, doubt = tried()
-    state = judge_division(ctx, state, chosen, current, doubt, keep_better=keep_better)
-    return state, current, doubt
+    state, apart = judge_division(ctx, state, chosen, current, doubt, keep_better=keep_better)
+    return state, current, doubt, apart
 
 
 def try_division(
@@ -72,11 +76,16 @@ def try_division(
 def judge_division(
     ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array, *,
     keep_better: bool,
-) -> State:  # fmt: skip
+) -> tuple[State, bool]:  # fmt: skip
     """Give the chosen clusters the division that was tried; the past is cut along its boundary.
 
-    The old division stays where its ratio is better, unless ``keep_better`` is false.
+    The old division stays where its ratio is better, unless ``keep_better`` is false. Also returns
+    whether the present of some may have to be set apart.
     """
+    if keep_better and ctx.few_gaussians is not None and len(state.window.times) <= 1:
+        judged = _judged_at_once(ctx, state, chosen, current, doubt)
+        if judged is not None:
+            return judged
     family = ctx.family
     first = first_parts(ctx, state, chosen, current)
     better, each = chosen, None
@@ -88,7 +97,30 @@ def judge_division(
         better = chosen & (new > log_hastings_now(ctx, state))
         each = np.where(better[:, None], each, known.each)
     tried = state.having(attempt=state.attempt + chosen)
-    return divided_anew(ctx, tried, better, first, current, doubt, each)
+    return divided_anew(ctx, tried, better, first, current, doubt, each), True
+
+
+def _judged_at_once(
+    ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array
+) -> tuple[State, bool] | None:
+    """Do the same by one function of the core; None if a matrix failed."""
+    (k, _, p), rules, prior = current.shape, ctx.rules, ctx.few_gaussians
+    assert prior is not None
+    doubts = np.stack([doubt, state.past_doubt.diagonal() + state.now.doubt.diagonal()])
+    first, each, whole, ratio = np.empty((k, p)), np.empty((2, k, 2)), np.empty(k), np.empty((3, k))
+    how = ctx.alpha, rules.least_part, rules.doubt, CERTAIN if rules.cut_past else -1.0
+    if not core.judge_divisions(
+        state.past, state.now.current, current, doubts, prior, how, first, (each, whole, ratio)
+    ):
+        return None
+    better = chosen & (ratio[0] > ratio[1])
+    apart = chosen & (ratio[2] > np.maximum(np.where(better, ratio[0], ratio[1]), 0.0))
+    tried = state.having(attempt=state.attempt + chosen)
+    tried.learn(LogMarginals(ctx.family, each[1], whole))
+    after = np.where(better[:, None], each[0], each[1])
+    cut = first[None][: len(state.window.times)]  # a first batch has no past
+    tried = divided_anew(ctx, tried, better, cut, current, doubt, after)
+    return tried, bool(np.count_nonzero(apart))
 
 
 def first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array) -> Array:

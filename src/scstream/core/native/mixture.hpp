@@ -61,38 +61,43 @@ inline void split_ratios(const Table<const double> &n, const Table<const double>
     }
 }
 
-inline std::int64_t neighbours(const Table<const std::int64_t> &rivals,
-                               const Table<std::int64_t> &top, const Table<std::int64_t> &pairs) {
-    const auto k = static_cast<std::int64_t>(rivals.shape(0)),
-               most = static_cast<std::int64_t>(top.shape(1));
-    require(rivals.shape(1) == rivals.shape(0) && top.shape(0) == rivals.shape(0) &&
-                static_cast<std::int64_t>(pairs.shape(0)) == k * most && pairs.shape(1) == 2,
-            "arrays do not belong together");
+// Fill the `most` commonest rivals of k clusters, and pairs of neighbours; return how many.
+inline std::int64_t find_neighbours(const std::int64_t *rivals, std::int64_t k, std::int64_t most,
+                                    std::int64_t *top, std::int64_t *pairs) {
     const auto common = [&](std::int64_t a, std::int64_t b) {
-        return static_cast<std::int64_t>(static_cast<std::uint64_t>(rivals(a, b)) + rivals(b, a));
+        return static_cast<std::int64_t>(static_cast<std::uint64_t>(rivals[a * k + b]) +
+                                         static_cast<std::uint64_t>(rivals[b * k + a]));
     };
     for (std::int64_t a = 0; a < k; ++a) {
-        for (std::int64_t j = 0; j < most; ++j) top(a, j) = -1;
+        std::int64_t *best = top + a * most;
+        std::fill(best, best + most, -1);
         for (std::int64_t b = 0; b < k; ++b) {
             if (b == a || common(a, b) <= 0) continue;
             std::int64_t j = most;
-            for (; j > 0 && (top(a, j - 1) < 0 || common(a, b) > common(a, top(a, j - 1))); --j)
-                if (j < most) top(a, j) = top(a, j - 1);
-            if (j < most) top(a, j) = b;
+            for (; j > 0 && (best[j - 1] < 0 || common(a, b) > common(a, best[j - 1])); --j)
+                if (j < most) best[j] = best[j - 1];
+            if (j < most) best[j] = b;
         }
     }
     std::int64_t found = 0;
     for (std::int64_t a = 0; a < k; ++a)
-        for (std::int64_t j = 0; j < most && top(a, j) >= 0; ++j) {
-            const std::int64_t b = top(a, j);
-            bool mutual = false;
-            for (std::int64_t i = 0; i < most; ++i) mutual |= top(b, i) == a;
-            if (a > b && mutual) continue;
-            pairs(found, 0) = std::min(a, b);
-            pairs(found, 1) = std::max(a, b);
-            ++found;
+        for (std::int64_t j = 0; j < most && top[a * most + j] >= 0; ++j) {
+            const std::int64_t b = top[a * most + j], *theirs = top + b * most;
+            if (a > b && std::find(theirs, theirs + most, a) != theirs + most) continue;
+            pairs[2 * found] = std::min(a, b);
+            pairs[2 * found++ + 1] = std::max(a, b);
         }
     return found;
+}
+
+inline std::int64_t neighbours(const Table<const std::int64_t> &rivals,
+                               const Table<std::int64_t> &top, const Table<std::int64_t> &pairs) {
+    const std::size_t k = rivals.shape(0), most = top.shape(1);
+    require(rivals.shape(1) == k && top.shape(0) == k && pairs.shape(0) == k * most &&
+                pairs.shape(1) == 2,
+            "arrays do not belong together");
+    return find_neighbours(rivals.data(), static_cast<std::int64_t>(k),
+                           static_cast<std::int64_t>(most), top.data(), pairs.data());
 }
 
 }  // namespace scstream

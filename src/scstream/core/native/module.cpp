@@ -3,6 +3,7 @@
 #include "gaussian.hpp"
 #include "mixture.hpp"
 #include "pass.hpp"
+#include "steps.hpp"
 #include "text.hpp"
 
 NB_MODULE(_compiled, m) {
@@ -54,4 +55,12 @@ NB_MODULE(_compiled, m) {
           "more"_a, "normal"_a.noconvert(), "offset"_a.noconvert(), unlocked);
     m.def("truncate", &scstream::py_truncate, "past"_a.noconvert(), "normal"_a.noconvert(),
           "offset"_a.noconvert(), "certain"_a, "out"_a.noconvert(), unlocked);
+          "offset"_a.noconvert(), "certain"_a, "out"_a.noconvert());
+    m.def("keep_shares", &scstream::keep_shares, "past"_a.noconvert(), "now"_a.noconvert(),
+          "prior"_a, "shares"_a.noconvert(), "limits"_a, "out"_a.noconvert());
+    m.def("judge_divisions", &scstream::judge_divisions, "past"_a.noconvert(),
+          "now"_a.noconvert(), "tried"_a.noconvert(), "doubts"_a.noconvert(), "prior"_a, "how"_a,
+          "first"_a.noconvert(), "out"_a);
+    m.def("may_move", &scstream::may_move, "standing"_a, "log_u"_a.noconvert(), "greedy"_a,
+          "prior"_a, "how"_a, "limits"_a);
 }
