@@ -55,7 +55,6 @@ NB_MODULE(_compiled, m) {
           "more"_a, "normal"_a.noconvert(), "offset"_a.noconvert(), unlocked);
     m.def("truncate", &scstream::py_truncate, "past"_a.noconvert(), "normal"_a.noconvert(),
           "offset"_a.noconvert(), "certain"_a, "out"_a.noconvert(), unlocked);
-          "offset"_a.noconvert(), "certain"_a, "out"_a.noconvert());
     m.def("keep_shares", &scstream::keep_shares, "past"_a.noconvert(), "now"_a.noconvert(),
           "prior"_a, "shares"_a.noconvert(), "limits"_a, "out"_a.noconvert());
     m.def("judge_divisions", &scstream::judge_divisions, "past"_a.noconvert(),
