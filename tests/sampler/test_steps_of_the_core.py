@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream import ScStream, core
 from scstream.datasets import gaussian_stream
-from scstream.sampler import context
 
 pytestmark = pytest.mark.skipif(not core.takes_steps(), reason="the native core was not built")
 
@@ -37,7 +36,7 @@ def learned(stream, **params):
 
 def compared(stream, monkeypatch, **params):
     at_once, one = learned(stream, **params)
-    monkeypatch.setattr(context, "_TAKES_STEPS", False)
+    monkeypatch.setattr(core, "takes_steps", lambda: False)
     stepwise, other = learned(stream, **params)
     for got, expected in zip(at_once, stepwise, strict=True):
         assert_array_equal(got, expected)

@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scstream.core import MOST_COLUMNS, takes_steps
+from scstream import core
 from scstream.engines import CpuEngine, Engine, Key
 from scstream.families.contract import Array, Family
 from scstream.families.scores import JoinedScore, Points, Score
 from scstream.sampler.clusters import State
 from scstream.sampler.rules import RULES, Rules
 from scstream.support.threads import threads_allowed
-
-_TAKES_STEPS = takes_steps()
 
 
 @dataclass(frozen=True)
@@ -172,10 +170,10 @@ class Context:
     @property
     def few_gaussians(self) -> tuple[Any, ...] | None:
         """The prior of Gaussian clusters of few columns, if the core takes steps with these."""
-        if not _TAKES_STEPS:
+        if not core.takes_steps():
             return None
         prior = self.family.small_gaussian()
-        return None if prior is None or prior.columns > MOST_COLUMNS else tuple(prior)
+        return None if prior is None or prior.columns > core.MOST_COLUMNS else tuple(prior)
 
     def next_key(self) -> Key:
         """Return the key of the next draw of labels."""
