@@ -295,11 +295,9 @@ def resolve_threads(n_jobs: int | None) -> int:
 def is_finite(X: NDArray[np.floating[Any]], n_jobs: int | None = 1) -> bool:
     """Whether all numbers are finite, and so are their squares."""
     threads = resolve_threads(n_jobs) if X.size > _FEW else 1
-    if are_finite(X, threads):
-        return True
-    if X.size > _FEW:
-        return all(over_rows(lambda rows: _have_squares(X[rows]), len(X), threads, X.shape[1]))
-    return math.isfinite(np.vdot(X.ravel("K"), X.ravel("K"))) or _have_squares(X)
+    return are_finite(X, threads) or all(
+        over_rows(lambda rows: _have_squares(X[rows]), len(X), threads, X.shape[1])
+    )
 
 
 def is_plain_and_finite(X: Any, n_jobs: int | None = 1) -> bool:
@@ -309,7 +307,7 @@ def is_plain_and_finite(X: Any, n_jobs: int | None = 1) -> bool:
 
 
 def _have_squares(X: NDArray[np.floating[Any]]) -> bool:
-    return are_finite(X) or bool((np.abs(X) <= LARGEST).all())
+    return bool((np.abs(X) <= LARGEST).all())
 
 
 def make_rng(random_state: Any) -> np.random.Generator:

@@ -188,3 +188,19 @@ def test_native_arrays_of_other_shapes_are_refused():
     for given in wrong:
         with pytest.raises((TypeError, ValueError)):
             swept(native, *given, None)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_statistics_are_numbers_and_their_products(core, kind):
+    rng = np.random.default_rng(0)
+    for d in (1, 3, 20):
+        X, shift, scale = (
+            rng.normal(size=(5000, d)).astype(kind),
+            rng.normal(size=d),
+            np.full(d, 3.0),
+        )
+        out = np.empty((len(X), (d + 1) * (d + 2) // 2))
+        core.fill_statistics(Rows(X, shift, scale), out)
+        z = (X - shift) / scale
+        products = [z[:, i] * z[:, j] for i in range(d) for j in range(i, d)]
+        np.testing.assert_array_equal(out, np.column_stack([np.ones(len(X)), z, *products]))

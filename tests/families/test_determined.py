@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from scstream import ScStream
 from scstream.families.determined import determined
 from scstream.families.packed import upper
-from scstream.kernels import pooling
+from scstream.families.pooling import pooled
 
 N = 2000
 CELL = 1e-3 * np.sqrt(12.0)  # usual distances from the middle
@@ -79,8 +79,9 @@ def test_a_thin_direction_is_not_widened_where_rows_show_it(noise, n):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, 3))
     X = np.column_stack([x, x[:, 0] + x[:, 1] + noise * rng.normal(size=n)])
-    clusters, out = sums(X, np.arange(n) % 3), np.empty((4, 4))
-    assert pooling.pooled(clusters, out) == n - 3
+    clusters = sums(X, np.arange(n) % 3)
+    out, dof = pooled(clusters, 4)
+    assert dof == n - 3
     assert_allclose(out, Reference(m=np.zeros(4)).pooled(clusters)[0], rtol=1e-9, atol=1e-12)
     across = np.array([1.0, 1.0, 0.0, -1.0])
     width = float(across @ out @ across)

@@ -190,6 +190,11 @@ class Rows(NamedTuple):
     scale: Floats
 
 
+def fill_statistics(rows: Rows, out: Floats) -> None:
+    """Fill the statistics (n, p) of rows."""
+    _core.fill_statistics(rows, out)
+
+
 class Scores(NamedTuple):
     """Scores ``T @ eta``, or ``level - power log(T @ eta)`` of components with a positive power."""
 

@@ -16,6 +16,7 @@ starts from by any that it may be in (`scstream.engines.gaps`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite, prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,18 +24,14 @@ from numpy.typing import NDArray
 from scipy.special import chdtri, gammaln, ndtri
 
 from scstream.families.scores import Array, Labels, Points, Products, Score, to_dense
-from scstream.kernels import gaps, pooling
-from scstream.kernels.crew import crew_of
-from scstream.support.memory import for_kernels
-from scstream.support.threads import over_rows, paying, threads_allowed
+from scstream.kernels import gaps
+from scstream.support.threads import over_rows
 
 if TYPE_CHECKING:
     from scstream.families.contract import Family
 
 _LOG_2 = float(np.log(2.0))
 NO_ROWS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-_DOUBLE = np.dtype(np.float64)
-_FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 
 
 class Completion(Protocol):
@@ -146,23 +143,16 @@ def observed_scores(family: Family, score: Score, X: Points) -> Array:
 
 
 def are_finite(X: NDArray[np.floating[Any]], n_threads: int | None = None) -> bool:
-    """Whether rows are plain, as most are, and all squares of numbers finite: soon found out.
+    """Whether the sum of all squares is finite, as it mostly is: soon found out.
 
     As many threads look as are allowed, unless their number is given.
     """
-    flags = X.flags
-    if X.dtype != _DOUBLE or not flags.c_contiguous:  # other byte orders are no doubles
-        return False
-    rows = X if flags.writeable else for_kernels(X)
-    threads = 1
-    if X.size > _FEW:  # to ask takes as long as to look through few
-        threads = paying(X.size, threads_allowed() if n_threads is None else n_threads)
-    if threads < 2:
-        return bool(pooling.zeros(rows) == 0.0)
-    taken = np.zeros(2, dtype=np.int64)
-    with crew_of(threads) as crew:
-        pooling.shared_zeros(crew, rows.reshape(-1), taken)
-    return bool(taken[1] == 0)
+
+    def some(rows: slice) -> bool:
+        flat = X[rows].ravel(order="K")
+        return isfinite(np.vdot(flat, flat))  # which never warns
+
+    return all(over_rows(some, len(X), n_threads, prod(X.shape[1:])))
 
 
 def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
@@ -175,10 +165,6 @@ def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
         return NO_ROWS
     if are_finite(X):
         return NO_ROWS
-    if X.size <= _FEW:
-        flat = X.ravel(order="K")
-        total = np.vdot(flat, flat)  # which never warns
-        return NO_ROWS if total == total else np.flatnonzero(np.isnan(X).any(axis=1))
     return np.concatenate(over_rows(lambda rows: _with_gaps(X, rows), len(X), width=X.shape[1]))
 
 

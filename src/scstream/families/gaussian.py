@@ -31,9 +31,9 @@ from scstream.families.given import as_floats, finite_vector, positive_number
 from scstream.families.how_many import LEAST, may_be_wide
 from scstream.families.main_directions import main_directions, refuse_too_many
 from scstream.families.packed import means
+from scstream.families.pooling import astray, follow, outlying, pooled
 from scstream.families.restraint import gaussian_middles, restrained
 from scstream.families.scores import Points
-from scstream.kernels import pooling
 
 SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
 KEPT = 10.0  # points for each column and two more that an expected covariance counts at least
@@ -154,10 +154,9 @@ class Gaussian(GaussianColumns):
         if self.cov is None:
             trials = []
             for some in restrained(clusters, d):
-                pooled = np.empty((d, d))
-                pooling.pooled(some, pooled)
+                within = pooled(some, d)[0]
                 for share in SHARES:
-                    trials.append(self._with(kappa, nu, share * pooled))
+                    trials.append(self._with(kappa, nu, share * within))
                     trials[-1]._share = share
         else:
             trials = [self._with(kappa, nu, psi)]
@@ -203,20 +202,17 @@ class Gaussian(GaussianColumns):
         Once more with clusters held back that are far out, or restrained that are far too wide, if
         there are some. There is no mean of clusters (k, p) without points.
         """
-        d = self._m.shape[0]
-        how, m, psi = (self._psi, self._share, KEPT * (d + 2.0)), np.empty(d), np.empty((d, d))
-        n, astray, outlying = pooling.expected(clusters, latest, *how, m, psi)
-        middles, covariances = [m] if n >= 1.0 else [], [psi]
-        if self.mean is not None:
-            middles = [self._m]
-        elif astray and middles:
-            middles = gaussian_middles(clusters, d)
+        d, n = len(self._m), clusters[:, 0].sum()
+        middles = [self._m]
+        if self.mean is None:
+            middles = [clusters[:, 1 : 1 + d].sum(axis=0) / n] if n >= 1.0 else []
+            if middles and astray(clusters, middles[0]):
+                middles = gaussian_middles(clusters, d)
         if self.cov is not None:
             return middles, []
-        for some in restrained(latest, d)[1:] if outlying else ():
-            covariances.append(np.empty((d, d)))
-            pooling.follow(some, *how, covariances[-1])
-        return middles, covariances
+        how = self._psi, self._share, KEPT * (d + 2.0)
+        some = restrained(latest, d) if outlying(latest, d) else [latest]
+        return middles, [follow(each, *how) for each in some]
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters.

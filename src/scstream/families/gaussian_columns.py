@@ -10,18 +10,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scstream import core
 from scstream.families import rowwise
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion, GaussianCompletion, filled, rows_with_gaps
 from scstream.families.gaussian_cuts import GaussianCuts
-from scstream.families.gaussian_scores import MANY
+from scstream.families.gaussian_scores import shared
 from scstream.families.how_many import LEAST, MOST
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
 from scstream.families.subspace import Subspace
-from scstream.kernels import pooling
 from scstream.support.memory import for_kernels
-from scstream.support.threads import over_slices
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 MOST_DESCRIBED = 1000  # columns of which a cluster shows all covariances
@@ -47,26 +46,24 @@ class GaussianColumns(GaussianCuts):
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""
-        return self._framed(X, len(self._prior))
+        X = self._in_directions(X)
+        out = np.empty((len(X), len(self._prior)))
+
+        def fill(cut: slice) -> None:
+            core.fill_statistics(core.Rows(X[cut], self._shift, self._scale), out[cut])
+
+        shared(fill, len(X), len(self._m))
+        return out
 
     def embed(self, X: Points) -> Array:
         """Return the rows in the family's frame."""
-        return self._framed(X, len(self._m))
-
-    def _framed(self, X: Points, width: int) -> Array:
-        """Return so many columns of what `pooling.statistics` makes of rows."""
-        X = X if self._space is None else self.narrowed(X)
-        X = np.ascontiguousarray(X, dtype=_float_type(X))
-        out = np.empty((len(X), width))
-        if len(self._m) < MANY:
-            pooling.statistics(X, self._shift, self._scale, out)
-            return out
-
-        def fill(cut: slice) -> None:
-            pooling.statistics(X[cut], self._shift, self._scale, out[cut])
-
-        over_slices(fill, len(X))
+        out: Array = (self._in_directions(X) - self._shift) / self._scale
         return out
+
+    def _in_directions(self, X: Points) -> NDArray[np.floating[Any]]:
+        """Return rows with the columns of the frame."""
+        X = X if self._space is None else self.narrowed(X)
+        return np.ascontiguousarray(X, dtype=_float_type(X))
 
     def quadratic_frame(self) -> tuple[Array, Array] | None:
         """Return the frame, unless rows have other coordinates."""

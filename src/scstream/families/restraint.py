@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from scstream.families.packed import upper
 from scstream.families.scores import Array
-from scstream.kernels import pooling
-from scstream.kernels import restraint as kernels
 
+WIDE = 100.0  # times the variance that clusters of most rows have: wider ones say nothing of others
+MOST = 0.8  # of all rows
 _TINY = 1e-300
 
 
@@ -24,9 +25,10 @@ def factors_of(count: Array, scatter: Array) -> Array | None:
     A column's mean square in a cluster is cut down to a multiple of that which is not exceeded in
     the clusters of most rows.
     """
-    out, order = np.empty(scatter.shape), np.empty(len(scatter), dtype=np.int64)
-    count, scatter = np.ascontiguousarray(count), np.ascontiguousarray(scatter)
-    return out if kernels.factors(count, scatter, order, out) else None
+    square = np.maximum(scatter, 0.0) / np.maximum(count, _TINY)
+    most = WIDE * _quantiles(count, square, MOST)
+    wide = square > most
+    return np.where(wide, most / np.where(wide, square, 1.0), 1.0) if wide.any() else None
 
 
 def middles(count: Array, sums: Array) -> list[Array]:
@@ -34,9 +36,23 @@ def middles(count: Array, sums: Array) -> list[Array]:
 
     Once more with clusters held back that are far out, if there are some.
     """
-    room, out = np.empty((3, *sums.shape)), np.empty((2, sums.shape[1]))
-    count, sums = np.ascontiguousarray(count), np.ascontiguousarray(sums)
-    return list(out[: kernels.middles(count, sums, np.empty(len(sums), dtype=np.int64), room, out)])
+    total, mean = np.maximum(count.sum(axis=0), _TINY), sums / np.maximum(count, _TINY)
+    centre = _quantiles(count, mean, 0.5)
+    held = factors_of(count, count * (mean - centre) ** 2)
+    whole = sums.sum(axis=0) / total
+    if held is None:
+        return [whole]
+    return [whole, centre + (count * np.sqrt(held) * (mean - centre)).sum(axis=0) / total]
+
+
+def _quantiles(count: Array, values: Array, share: float) -> Array:
+    """Return the value in each column of (k, d) that a share of rows do not exceed."""
+    order = np.argsort(values, axis=0, kind="stable")
+    rows = np.cumsum(np.take_along_axis(count, order, axis=0), axis=0)
+    first = np.argmax(rows >= share * rows[-1], axis=0)
+    at = np.take_along_axis(order, first[None], axis=0)
+    out: Array = np.take_along_axis(values, at, axis=0)[0]
+    return out
 
 
 def gaussian_middles(clusters: Array, d: int) -> list[Array]:
@@ -49,9 +65,7 @@ def restrained(clusters: Array, d: int) -> list[Array]:
 
     Their means stay what they are.
     """
-    if not pooling.outlying(clusters, d):
-        return [clusters]
-    i, j = np.triu_indices(d)
+    i, j = upper(d)
     n = clusters[:, :1]
     mean = clusters[:, 1 : 1 + d] / np.maximum(n, _TINY)
     middle = n * mean[:, i] * mean[:, j]

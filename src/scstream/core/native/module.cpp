@@ -28,6 +28,7 @@ NB_MODULE(_compiled, m) {
           "pairs"_a.noconvert());
     m.def("sweep", &scstream::sweep, "rows"_a, "weight"_a.noconvert(), "scores"_a, "pairs"_a,
           "key"_a.none(), "leaf_rows"_a, "z"_a.noconvert(), "sub"_a.noconvert(), "sums"_a);
+    m.def("fill_statistics", &scstream::fill_statistics, "rows"_a, "out"_a.noconvert());
     m.def("best_labels", &scstream::best_labels, "rows"_a, "scores"_a, "out"_a.noconvert());
     m.def("label_rows", &scstream::label_rows, "T"_a.noconvert(), "scores"_a, "u"_a.noconvert(),
           "z"_a.noconvert(), "second"_a.noconvert(), "doubt"_a.noconvert());

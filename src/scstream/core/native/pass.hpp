@@ -471,6 +471,16 @@ inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const 
     take<Flat>(sums, 3, total.doubt);
 }
 
+inline void fill_statistics(const nb::tuple &rows, const Table<double> &out) {
+    const Rows points = rows_of(rows);
+    const std::int64_t p = points.statistics();
+    require(static_cast<std::int64_t>(out.shape(0)) == points.n &&
+                static_cast<std::int64_t>(out.shape(1)) == p,
+            "rows have other statistics");
+    nb::gil_scoped_release free;
+    for (std::int64_t i = 0; i < points.n; ++i) points.fill(i, out.data() + i * p);
+}
+
 inline void best_labels(const nb::tuple &rows, const nb::tuple &scores,
                         const Row<std::int64_t> &out) {
     const Rows points = rows_of(rows);

@@ -14,6 +14,7 @@ from scstream.core.plain.gaussian import (
 from scstream.core.plain.mixture import log_gammas, log_weights, neighbours, split_ratios
 from scstream.core.plain.passes import (
     best_labels,
+    fill_statistics,
     label_rows,
     label_scores,
     sweep,
@@ -29,6 +30,7 @@ __all__ = [
     "directions",
     "drawn_scores",
     "factor",
+    "fill_statistics",
     "label_rows",
     "label_scores",
     "lay_out",

@@ -94,6 +94,13 @@ def statistics(rows: Rows, at: slice | Ints) -> Floats:
     return np.column_stack([np.ones(len(z)), z, z[:, i] * z[:, j]])
 
 
+def fill_statistics(rows: Rows, out: Floats) -> None:
+    """Fill the statistics (n, p) of rows."""
+    for start in range(0, len(out), 4096):
+        at = slice(start, start + 4096)
+        out[at] = statistics(rows, at)
+
+
 def scored(T: Floats, by: Scores) -> Floats:
     """Return the scores (m, k) of statistics (m, p)."""
     return _finished(T @ by.eta.T, by.level, by.power)
