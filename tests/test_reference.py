@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import reference
-from reference import families
-from reference.by_points import log_coefficient
 from scipy import stats
 
 RNG = np.random.default_rng(0)
@@ -54,36 +52,6 @@ def test_a_marginal_is_the_product_of_the_predictives_one_after_another():
             total += post.log_predictive(x)
             post = post.posterior([x], [1.0])
         assert prior.log_marginal(X, np.ones(6)) == pytest.approx(total, rel=1e-11)
-
-
-def written_out():
-    """Yield each family that is written out, its prior in terms of points, and rows."""
-    X = RNG.normal(size=(30, 3)) @ np.diag([0.1, 5.0, 1.0]) + [3.0, -40.0, 0.0]
-    normal = families.Gaussian().prepare(X)
-    normal = normal.adapt([normal.statistics(X).sum(axis=0)])
-    yield (
-        normal,
-        reference.NormalInverseWishart(normal.m, normal.kappa, normal.nu * normal.psi, normal.nu),
-        X,
-        normal.embed,
-        -1.5 * np.log(2.0 * np.pi),
-    )
-    X = RNG.poisson([2.0, 5.0, 1.0], (30, 3)).astype(float)
-    counts = families.Multinomial().prepare(X)
-    yield counts, reference.Dirichlet(counts.prior), X, np.asarray, None
-
-
-def test_families_by_statistics_are_those_by_points():
-    for family, prior, X, seen, base in written_out():
-        T, w, rest = family.statistics(X), RNG.uniform(0.3, 2.0, 20), X[20:]
-        s = w @ T[:20]
-        post = prior.posterior(seen(X[:20]), w)
-        for x, got in zip(rest, family.log_predictive(T[20:], s), strict=True):
-            h = log_coefficient(x) if base is None else base
-            assert got + h == pytest.approx(post.log_predictive(seen(x[None])[0]), rel=1e-9)
-        h = sum(w * [log_coefficient(x) for x in X[:20]]) if base is None else w.sum() * base
-        expected = prior.log_marginal(seen(X[:20]), w)
-        assert family.log_marginal(s) + h == pytest.approx(expected, rel=1e-9)
 
 
 def test_labels_are_drawn_in_proportion_and_the_rest_follows():

