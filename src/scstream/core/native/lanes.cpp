@@ -49,13 +49,12 @@ void fill_certainties(const Lane &gap, Lane &doubt) {
 SCSTREAM_BEST_PROCESSOR
 void draw_sides(const Lane &gap, const Lane &uniform, Lane &share, Lane &doubt) {
     for (int i = 0; i < TILE; ++i) {
-        const double x = gap.at[i], odds = exponential(kept(x));
-        const bool open = is_open(x);
-        const bool drawn = uniform.at[i] * (1.0 + odds) < odds;
-        const bool second = open ? drawn : x > 0.0;
-        const double level = logarithm(1.0 + (second ? 1.0 / odds : odds));
-        share.at[i] = second ? 1.0 : 0.0;
-        doubt.at[i] = open ? level : 0.0;
+        const double x = gap.at[i], odds = exponential(kept(x)), less = 1.0 / odds;
+        const double drawn = uniform.at[i] * (1.0 + odds) < odds ? 1.0 : 0.0;
+        const double sure = x > 0.0 ? 1.0 : 0.0, side = is_open(x) ? drawn : sure;
+        const double level = logarithm(1.0 + (side > 0.5 ? less : odds));
+        share.at[i] = side;
+        doubt.at[i] = is_open(x) ? level : 0.0;
     }
 }
 
