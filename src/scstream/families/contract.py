@@ -22,19 +22,12 @@ Array = NDArray[np.float64]
 
 
 class GaussianPrior(NamedTuple):
-    """A Gaussian prior as the numbers that compiled steps take."""
+    """A Gaussian prior as the numbers that steps of the core take."""
 
     row: Array  # (p,): the prior's tau
     more: float  # nu - kappa
     log_normaliser: float
     columns: int
-
-
-class StudentPrior(NamedTuple):
-    """The prior of clusters of tamed rows, and how heavy tails are."""
-
-    gaussian: GaussianPrior
-    tails: tuple[float, Array, float, float]  # see `scstream.families.taming.tails_of`
 
 
 class Block(NamedTuple):
@@ -269,15 +262,10 @@ class Family(Saved, RowForms, Dividing, ABC):
         return [tau]
 
     def small_gaussian(self) -> GaussianPrior | None:
-        """Return the prior for the compiled steps on small Gaussian batches.
+        """Return the prior for steps that the core takes with Gaussian clusters of few columns.
 
-        None where a family is not a plain Gaussian, whose methods those steps replace. How many
-        columns they take is a rule of the sampler, which looks at `GaussianPrior.columns`.
+        None where a family is not a plain Gaussian, whose methods those steps replace.
         """
-        return None
-
-    def small_student(self) -> StudentPrior | None:
-        """Return the same for the compiled steps on small batches of Student-t clusters."""
         return None
 
     def reframed(self, sums: Array, before: Family) -> Array | None:

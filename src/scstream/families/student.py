@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from scstream import core
 from scstream.families.columns import columns_of
-from scstream.families.contract import GaussianPrior, StudentPrior
+from scstream.families.contract import GaussianPrior
 from scstream.families.diagonal import Diagonal
 from scstream.families.gaussian import Gaussian
 from scstream.families.gaussian_scores import DrawnScore
 from scstream.families.heavy import HeavyTailed
 from scstream.families.scores import Array, LinearScore, Points
-from scstream.families.taming import Frames, HeavyScore, level_of, tails_of
+from scstream.families.taming import Frames, HeavyScore, level_of
 
 
 class Student(HeavyTailed, Gaussian):
@@ -64,12 +64,6 @@ class Student(HeavyTailed, Gaussian):
     def small_gaussian(self) -> GaussianPrior | None:
         """Return the prior if there are no tails; None for a subclass."""
         return self.numbers if type(self) is Student and not self.tames else None
-
-    def small_student(self) -> StudentPrior | None:
-        """Return the prior and the tails, if there are any; None for a subclass."""
-        if type(self) is not Student or not self.tames:
-            return None
-        return StudentPrior(self.numbers, tails_of(self._df, len(self._m)))
 
     # -- densities ------------------------------------------------------------------------------
 
