@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families.contract import Array
+from scstream.families.scores import Array
 
 
 @cache

@@ -8,7 +8,6 @@ import numpy as np
 
 from scstream.families.scores import Array
 from scstream.families.taming import level_of
-from scstream.kernels import taming
 
 START = 2.0  # where learning starts from: heavy tails, so that pieces of a tail are merged
 USUAL = 8.0  # what is expected before rows are seen
@@ -40,8 +39,7 @@ def learned_df(far: Array, d: int, before: float, memory: float, worth: float = 
     they were from so many rows. Distances are known up to a scale. Where heavy tails are not
     better by ``worth`` there are none, and if rows are many nothing else counts.
     """
-    level = np.empty(len(_TRIED))
-    taming.log_likelihoods(far, d, _TRIED, level_of(_TRIED, d), _ROUNDS, level)
+    level = _log_likelihoods(far, d)
     level[0] += worth
     best = int(np.argmax(level))
     if best == 0 and len(far) > memory:
@@ -53,6 +51,23 @@ def learned_df(far: Array, d: int, before: float, memory: float, worth: float = 
     log_df = -np.log((1.0 - share) / before + share * inverse)
     df = float(np.exp(_GRAIN * np.round(log_df / _GRAIN)))
     return df if df < LIGHT else NORMAL
+
+
+def _log_likelihoods(far: Array, d: int) -> Array:
+    """Return the log-likelihoods of squared distances (n,) for each value that is tried.
+
+    Distances are known up to a scale, the best of which some rounds of EM (with an expanded
+    parameter) find, beginning with that of the value before.
+    """
+    out, scale = np.empty(len(_TRIED)), 1.0
+    for i, df in enumerate(_TRIED):
+        for _ in range(_ROUNDS):
+            share = 1.0 / (df * scale + far)
+            scale = max(float(far @ share) / (d * float(share.sum())), 1e-300)
+        tail = np.log1p(far / (df * scale)).sum()
+        out[i] = -0.5 * len(far) * d * np.log(scale) - 0.5 * (df + d) * tail
+    out += len(far) * level_of(_TRIED, d)
+    return out
 
 
 def differs(df: float, before: float) -> bool:

@@ -26,18 +26,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betainc, digamma, gammainccinv, gammaincinv, gammaln
 
+from scstream.families.packed import upper
 from scstream.families.scores import Array, JoinedScore, Labels, Score, StudentScore
-from scstream.kernels import taming
 
 _KNOTS = 65  # of the table of squared distances: a distance is right to a ten-thousandth
 _LEAST = 1e-280  # a probability that is still a number
+_NEAR = 1e-8  # squared distances, over the degrees of freedom, that are their logarithms
 
 
 @lru_cache(maxsize=64)
 def tails_of(df: float, d: int) -> tuple[float, Array, float, float]:
-    """Return how heavy tails are in d columns, as the numbers that kernels take.
+    """Return how heavy tails are in d columns: df, a table, its reach and a typical distance.
 
-    See `scstream.kernels.taming.Tails`.
+    With ``l = log(1 + far / df)`` a row has the squared distance ``l w`` among normal rows, w being
+    that of the table at ``l / (l + reach)``, from 0 to 1. The typical distance becomes d.
     """
     reach = 4.0 * float(digamma(0.5 * (df + d)) - digamma(0.5 * df))
     place = np.arange(1, _KNOTS - 1) / (_KNOTS - 1.0)
@@ -89,26 +91,42 @@ class Frames:
 
     @property
     def tails(self) -> tuple[float, Array, float, float]:
-        """How heavy tails are, as the numbers that kernels take."""
+        """How heavy tails are, see `tails_of`."""
         return tails_of(self.df, self.centre.shape[1])
 
     def tamed(self, T: Array, z: Labels) -> Array:
         """Return the statistics (n, p) of rows (n, p), each in the frame of its label (n,)."""
-        out = np.empty(T.shape)
-        taming.tame(T, z, self.centre, self.quad, self.tails, self.full, out)
+        df, table, reach, _ = self.tails
+        more = self.distances(T, z) / df
+        far = more > _NEAR
+        safe = np.where(far, more, 1.0)
+        square = np.where(far, _tamed_square(np.log1p(safe), table, reach) / safe, table[0])
+        d, by = self.centre.shape[1], np.sqrt(square / df)[:, None]
+        at, (row, col) = self._entries()
+        out, centre = np.empty(T.shape), self.centre[z]
+        out[:, :at] = T[:, :at]
+        new = out[:, at : at + d] = centre + by * (T[:, at : at + d] - centre)
+        out[:, at + d :] = new[:, row] * new[:, col]
         return out
 
     def distances(self, T: Array, z: Labels) -> Array:
         """Return the squared distances (n,) of rows in the frames of their labels."""
-        out = np.empty(len(T))
-        taming.distances(T, z, self.quad, self.df, out)
+        q = np.einsum("np,np->n", T, self.quad[z])
+        out: Array = np.maximum(self.df * (q - 1.0), 0.0)
         return out
 
     def add_joined(self, T: Array, weight: Array, z: Labels, pairs: Joint, out: Array) -> None:
         """Add rows (n, p) to the sums (m, 2, p) of pairs of clusters, whose frames these are."""
-        room = np.empty(T.shape[1])
-        frames = self.centre, self.quad, self.full
-        taming.add_joined(T, weight, z, tuple(pairs), frames, self.tails, room, out)
+        for m, pair in enumerate(pairs.pairs):
+            for side in range(2):
+                mine = np.flatnonzero(z == pair[side])
+                rows = self.tamed(T[mine], np.full(len(mine), m))
+                out[m, side] += weight[mine] @ rows
+
+    def _entries(self) -> tuple[int, tuple[Labels, Labels]]:
+        """Return where numbers begin in statistics, and of which columns products follow them."""
+        d = self.centre.shape[1]
+        return (1, upper(d)) if self.full else (1 + d, (np.arange(d), np.arange(d)))
 
     def of_sums(self, s: Array) -> Array:
         """Return what distances of earlier rows, tamed elsewhere, are multiplied by: (k, ...).
@@ -131,10 +149,9 @@ class Frames:
         """
         c, by = self.centre[:, None], by[..., None]
         d = c.shape[-1]
-        at = 1 if self.full else 1 + d
+        at, (row, col) = self._entries()
         out, n, z = s.copy(), s[..., :1], s[..., at : at + d]
         out[..., at : at + d] = by * z + (1.0 - by) * n * c
-        row, col = np.triu_indices(d) if self.full else (np.arange(d), np.arange(d))
         cross = z[..., row] * c[..., col] + c[..., row] * z[..., col]
         square = n * c[..., row] * c[..., col]
         out[..., at + d :] = (
@@ -144,18 +161,14 @@ class Frames:
 
 
 class Joint(NamedTuple):
-    """Pairs (m, 2) of clusters; those of cluster c are ``which[first[c] : first[c + 1]]``."""
+    """Pairs (m, 2) of clusters."""
 
     pairs: Labels
-    first: Labels
-    which: Labels
 
     @staticmethod
     def of(pairs: Labels, k: int) -> Joint:
         """Return pairs of k clusters."""
-        flat = np.ascontiguousarray(pairs).ravel()
-        first = np.searchsorted(np.sort(flat), np.arange(k + 1))
-        return Joint(np.ascontiguousarray(pairs), first, np.argsort(flat, kind="stable") // 2)
+        return Joint(pairs)
 
 
 @dataclass(frozen=True)
