@@ -1,7 +1,7 @@
 """Spoiled calls of the compiled core: no crash, no write outside of outputs, plain errors.
 
-``python -m tests.fuzz_core --cases 10000`` records the calls that ``tests/core`` makes, spoils an
-argument or two of each, and calls again. So whatever has a test there is tried here.
+``python -m tests.fuzz_core --cases 10000`` records the calls that ``tests/core`` and some streams
+make, spoils an argument or two of each, and calls again. No function is left out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+
+import scstream
 
 NAME = "scstream.core.native._compiled"
 CORE = Path(__file__).parent / "core"
@@ -63,11 +65,22 @@ def recorded(core):
     recorder = sys.modules[NAME] = Recorder(core)
     if pytest.main(["-q", "--no-header", "-p", "no:cacheprovider", str(CORE)], [Native()]) != 0:
         sys.exit("The tests of the core fail.")
+    scstream.core._core = recorder
+    learn_streams()
     functions = {name for name in dir(core) if not name.startswith("_")}
     missing = sorted(functions - {name for name, calls in recorder.calls.items() if calls})
     if missing:
-        sys.exit(f"No test in tests/core calls the compiled {', '.join(missing)}.")
+        sys.exit(f"Neither tests/core nor a stream calls the compiled {', '.join(missing)}.")
     return recorder.calls
+
+
+def learn_streams():
+    """Learn some streams, which call what the steps of a batch take together."""
+    rng = np.random.default_rng(0)
+    for family, d in (("gaussian", 2), ("gaussian", 7), ("student", 2)):
+        model, centre = scstream.ScStream(family, random_state=0), 4.0 * rng.normal(size=(5, d))
+        for b in range(6):
+            model.partial_fit(centre[rng.integers(2 + b // 2, size=80)] + rng.normal(size=(80, d)))
 
 
 def size(value):
@@ -158,7 +171,8 @@ def with_values(rng, value):
     if out.dtype.kind == "f":
         out[some] = rng.choice(FLOATS, size=int(some.sum()))
     elif out.dtype == np.int64:
-        near = [*out.shape, out.max(initial=0) + 1, out.min(initial=0) - 1]
+        with np.errstate(over="ignore"):
+            near = [*out.shape, out.max(initial=0) + 1, out.min(initial=0) - 1]
         out[some] = rng.choice(np.array([*INTS, *near]), size=int(some.sum()))
     elif out.dtype == np.uint8:
         out[some] = rng.choice(SIGNS, size=int(some.sum()))

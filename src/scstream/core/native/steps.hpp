@@ -35,7 +35,7 @@ class Marginals {
 
 inline Marginals marginals_of(const nb::tuple &prior) {
     const auto row = part<Vector>(prior, 0);
-    return {prior_of(row, nb::cast<double>(prior[1])), nb::cast<double>(prior[2])};
+    return {prior_of(row, part<double>(prior, 1)), part<double>(prior, 2)};
 }
 
 // -- forgetting ---------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ inline bool keep_shares(const Matrix &past, const Matrix &now, const nb::tuple &
     require_shape(now, k, marginals.p());
     require_shape(out, k);
     require(length(shares) > 0, "there must be shares");
-    const auto limit = [&](std::size_t i) { return nb::cast<double>(limits[i]); };
+    const auto limit = [&](std::size_t i) { return part<double>(limits, i); };
     const ForgetLimits all{limit(0), limit(1), limit(2), limit(3), limit(4), limit(5)};
     Forgetting(past.data(), now.data(), k, marginals)
         .keep(shares.data(), length(shares), all, out.data());
@@ -187,7 +187,7 @@ struct Ratio {
 };
 
 inline Ratio ratio_of(const nb::tuple &how) {
-    return {nb::cast<double>(how[0]), nb::cast<double>(how[1]), nb::cast<double>(how[2])};
+    return {part<double>(how, 0), part<double>(how, 1), part<double>(how, 2)};
 }
 
 // Fill the first parts (k, p) of pasts cut as the present (k, 2, p) was, or halved.
@@ -225,7 +225,7 @@ inline bool judge_divisions(const Block<const double> &past, const Block<const d
     for (std::int64_t r = 0; r < k; ++r)
         for (std::int64_t q = 0; q < p; ++q)
             wholes[r * p + q] = past(r, 0, q) + past(r, 1, q);
-    const double certain = nb::cast<double>(how[3]);
+    const double certain = part<double>(how, 3);
     if (!cut_pasts(tried.data(), wholes, k, marginals.prior(), certain, cut.data())) return false;
     // rows: pasts, wholes, presents, then parts as tried, and parts as they are
     const auto at = [&](std::int64_t block, std::int64_t r) { return &rows[(block * k + r) * p]; };
@@ -346,7 +346,7 @@ inline bool may_move(const nb::tuple &standing, const Vector &log_u, bool greedy
     Marginals marginals = marginals_of(prior);
     const Standing now(standing);
     const Ratio ratio = ratio_of(how);
-    const auto limit = [&](std::size_t i) { return nb::cast<double>(limits[i]); };
+    const auto limit = [&](std::size_t i) { return part<double>(limits, i); };
     const Margins margins{limit(0), limit(1), limit(2), limit(3), limit(4), limit(5)};
     const std::int64_t k = now.k(), most = std::min(length(log_u) / std::max<std::int64_t>(k, 1), k) - 1;
     require(length(log_u) >= k && length(now.everything, 1) == marginals.p(),
