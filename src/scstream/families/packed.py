@@ -19,10 +19,15 @@ def upper(d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def unpack(packed: Array, d: int) -> Array:
     """Return symmetric matrices (..., d, d) by their upper triangles."""
+    return packed.take(_whole(d), axis=-1)
+
+
+@cache
+def _whole(d: int) -> NDArray[np.int64]:
+    """Return which entry of a packed upper triangle each of the matrix (d, d) is."""
+    out = np.empty((d, d), np.int64)
     row, col = upper(d)
-    out = np.empty((*packed.shape[:-1], d, d))
-    out[..., row, col] = packed
-    out[..., col, row] = packed
+    out[row, col] = out[col, row] = np.arange(len(row))
     return out
 
 

@@ -32,7 +32,7 @@ def pooled(clusters: Array, d: int) -> tuple[Array, float]:
         more, little = 0.0, _LITTLE
     variance = (1.0 + little) * out.diagonal() / spare + 1e-14
     out /= spare + more
-    np.fill_diagonal(out, variance)
+    out.reshape(-1)[:: d + 1] = variance
     return out, dof
 
 
@@ -72,8 +72,11 @@ def _stand_out(n: Array, values: Array, times: float) -> bool:
 def _least_alone(scatter: Array) -> float:
     """Return the least share of a column's square that the columns before it do not determine."""
     square = scatter.diagonal()
+    if not square.all():
+        some = np.flatnonzero(square)
+        return _least_alone(scatter[np.ix_(some, some)]) if len(some) else 1.0
     try:
-        root = np.linalg.cholesky(scatter + np.diag(1.0 * (square == 0.0)))
+        root = np.linalg.cholesky(scatter)
     except np.linalg.LinAlgError:
         return 0.0
-    return float((root.diagonal() ** 2 / np.where(square > 0.0, square, 1.0)).min())
+    return float((root.diagonal() ** 2 / square).min())
