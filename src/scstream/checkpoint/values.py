@@ -16,7 +16,7 @@ from scstream.checkpoint.errors import require
 from scstream.checkpoint.randomness import Random, random_from, state_of
 from scstream.checkpoint.registry import kind_named, name_of
 from scstream.families import Family
-from scstream.families.count_rows import CompressedRows
+from scstream.families.count_scores import CountRows
 from scstream.families.saved import parameters_of
 
 _LARGEST = 2**1024  # whole numbers beyond are refused: reading them takes ever longer
@@ -134,7 +134,7 @@ def _family_of(name: Any, parameters: dict[str, Any], learned: dict[str, Any]) -
     return family
 
 
-def _rows_of(data: Any, indices: Any, indptr: Any, width: Any) -> CompressedRows:
+def _rows_of(data: Any, indices: Any, indptr: Any, width: Any) -> CountRows:
     """Return compressed rows, every index of which is known to lie within."""
     for array, kinds in ((data, "f"), (indices, "i"), (indptr, "i")):
         sound = isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in kinds
@@ -144,6 +144,6 @@ def _rows_of(data: Any, indices: Any, indptr: Any, width: Any) -> CompressedRows
     require(
         fits and inside and np.all(np.isfinite(data)), "compressed rows have indices beyond them"
     )
-    rows = CompressedRows((data, indices, indptr), shape=(len(indptr) - 1, width))
+    rows = CountRows((data, indices, indptr), shape=(len(indptr) - 1, width))
     require(rows.has_canonical_format, "indices of compressed rows are not in order")
     return rows

@@ -527,3 +527,44 @@ def may_move(
         what is free; the rows and the doubt from which best labels mislead.
     """
     return cast("bool", _core.may_move(standing, log_u, greedy, prior, how, limits))
+# -- counts ---------------------------------------------------------------------------------------
+
+
+def count_marginals(
+    sums: Floats, prior: tuple[Floats, Floats], one: Ints, other: Ints, out: Floats
+) -> None:
+    """Find log marginals of clusters of counts under a Dirichlet prior, coefficients aside.
+
+    Parameters
+    ----------
+    sums : float64 (k, 1 + d)
+        The clusters' counts, behind a column that is not read.
+    prior : two of float64 (1 + d,)
+        The parameters, and their log gammas.
+    one, other : int64 (m,)
+        Clusters, each taken together with another one, or alone where that is -1.
+    out : float64 (m,), out
+    """
+    _core.count_marginals(sums, prior, one, other, out)
+
+
+def add_rises(counts: tuple[Any, ...], conc: Floats, z: Ints, less: Floats, out: Floats) -> None:
+    """Add ``log(gamma(x + c) / gamma(x))`` of each row's counts c to scores.
+
+    Of small counts that is the logarithm of a product: it keeps its digits however large x is.
+
+    Parameters
+    ----------
+    counts : (float64 (n, d),), or data, indices and indptr of compressed rows
+        Whole numbers; what is 0 adds nothing.
+    conc : float64 (k, d)
+        The numbers x of components.
+    z : int64 (n,)
+        The row's component, or pair: with two columns of ``out`` these are ``2 z`` and ``2 z + 1``.
+        Empty for all.
+    less : float64 (n,)
+        How many times a row's counts are taken off its component's numbers first; a score is NaN
+        where these are fewer. Empty for none.
+    out : float64 (n, g), updated
+    """
+    _core.add_rises(counts, conc, z, less, out)

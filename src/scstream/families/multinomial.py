@@ -12,19 +12,17 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import gammaln
 
+from scstream import core
 from scstream.families.bursts import frequencies, mean_by_repeats, mean_by_sharing
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array, Family
-from scstream.families.count_marginals import CountMarginals
-from scstream.families.count_rows import CompressedRows, CountRows, compressed
-from scstream.families.count_scores import CountScore
+from scstream.families.count_scores import CountRows, CountScore
 from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most, most_probable
 from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, Points, Score
-from scstream.kernels import counts
-from scstream.support.memory import for_kernels
+from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
 # If words that rows share suggest so many times the prior that repeats suggest, these are bursts.
@@ -34,6 +32,8 @@ _MANY = 32.0  # counts of rows for each category, with which their prior hardly 
 _WEAKER = 0.25  # of a prior: the next weaker one that is tried
 _LEAST = 16.0  # what the weakest counts, all categories together
 _IN_CACHE = 2**15  # entries of clusters that are worked on while they are at hand
+_SHARED = 2**18  # entries of clusters from which their log marginals are work for threads
+_TINY = 1e-300
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
 
@@ -72,7 +72,7 @@ class Multinomial(Family):
     _base: Array  # (d,): category frequencies of the first batch
     _prior: Array
     _whole: float  # the sum of the prior's entries
-    _marginals: CountMarginals
+    _log_gammas: Array  # (1 + d,): of the prior's entries
 
     def __init__(self, concentration: ArrayLike | None = None) -> None:
         self.concentration = concentration
@@ -83,7 +83,7 @@ class Multinomial(Family):
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
-        if not counts.faults(rows.data):
+        if not_counts(rows.data) is None:
             return rows
         low = np.flatnonzero(rows.data < 0)
         if len(low):
@@ -118,7 +118,7 @@ class Multinomial(Family):
     def _with(self, conc: Array) -> Self:
         self._prior = np.concatenate([[0.0], conc])
         self._whole = float(conc.sum())
-        self._marginals = CountMarginals.of(self._prior, self._whole)
+        self._log_gammas = gammaln(np.maximum(self._prior, 1e-300))
         return self
 
     def suggested(self) -> Self | None:
@@ -222,12 +222,11 @@ class Multinomial(Family):
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, x)`` of each row, as compressed rows."""
-        X = X if sparse.issparse(X) and X.format == "csr" else sparse.csr_array(X)
-        n, d = X.shape
-        data, indices = np.empty(X.nnz + n), np.empty(X.nnz + n, dtype=X.indices.dtype)
-        indptr = np.empty_like(X.indptr)
-        counts.put_ones_first(X.data, X.indices, X.indptr, data, indices, indptr)
-        return compressed(CountRows, data, indices, indptr, n, d + 1)
+        X = _compressed(X)
+        first = X.indptr[:-1]
+        data, indices = np.insert(X.data, first, 1.0), np.insert(X.indices + 1, first, 0)
+        indptr = X.indptr + np.arange(len(X.indptr), dtype=X.indptr.dtype)
+        return X.made(data, indices, indptr, X.shape[1] + 1)
 
     def reframed(self, sums: Array, before: Family) -> Array | None:
         """Return statistics (m, p) of the same categories: they know no frame."""
@@ -236,9 +235,8 @@ class Multinomial(Family):
 
     def log_base(self, X: Points) -> Array:
         """Return the log multinomial coefficients (n,)."""
-        X = X if isinstance(X, CompressedRows) else CompressedRows(X)
-        logs = _log_factorials(X.data)
-        cells = compressed(CompressedRows, logs, X.indices, X.indptr, *X.shape)
+        X = _compressed(X)
+        cells = X.made(_log_factorials(X.data), X.indices, X.indptr, X.shape[1])
         ones = np.ones(X.shape[1])  # products with them add up row after row, entry after entry
         out: Array = gammaln(X @ ones + 1.0) - cells @ ones
         return out
@@ -260,11 +258,26 @@ class Multinomial(Family):
 
     def log_marginal(self, s: Array) -> Array:
         """Return the log marginal likelihood of clusters, without the coefficients."""
-        return self._marginals.each(s)
+        rows = np.ascontiguousarray(s, dtype=np.float64).reshape(-1, s.shape[-1])
+        every = np.arange(len(rows))
+        return self._marginals(rows, every, np.full(len(rows), -1)).reshape(s.shape[:-1])
 
     def joined_log_marginal(self, s: Array, a: Labels, b: Labels) -> Array:
         """Return the log marginals (m,) of pairs of clusters (k, p) taken together."""
-        return self._marginals.joined(s, a, b)
+        return self._marginals(np.ascontiguousarray(s), *map(np.ascontiguousarray, (a, b)))
+
+    def _marginals(self, s: Array, one: Labels, other: Labels) -> Array:
+        """Return them for clusters, each together with another, or alone; on threads if large."""
+        out, prior = np.empty(len(one)), (self._prior, self._log_gammas)
+
+        def fill(cut: slice) -> None:
+            core.count_marginals(s, prior, one[cut], other[cut], out[cut])
+
+        if len(one) * s.shape[1] < _SHARED:
+            fill(slice(None))
+        else:
+            over_slices(fill, len(one))
+        return out
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw log probabilities from Dirichlets."""
@@ -294,15 +307,21 @@ class Multinomial(Family):
 
     def project(self, past: Array, discriminant: Array) -> Projection:
         """Return how rows of one multinomial with the past's (..., k, p) shares lie."""
-        mean, variance = np.empty(past.shape[:-1]), np.empty(past.shape[:-1])
-        counts.leans(_rows(past), discriminant, mean.reshape(-1), variance.reshape(-1))
-        return Projection(mean, variance)
+        n, rest = np.maximum(past[..., 0], _TINY), self._from_middle(past, discriminant)
+        mean = (past[..., 1:] * discriminant).sum(axis=-1) / n
+        return Projection(mean, (past[..., 1:] * rest * discriminant).sum(axis=-1) / n)
 
     def cut(self, past: Array, discriminant: Array, side: Side) -> Array:
         """Return a share of the past; only what goes along with the discriminant changes."""
-        out = np.empty(past.shape)
-        share, pull = (np.ascontiguousarray(each).reshape(-1) for each in side[:2])
-        counts.parted(_rows(past), discriminant, share, pull, _rows(out))
+        x, share, pull = past[..., 1:], side.share[..., None], side.pull[..., None]
+        moved = share * x * (1.0 - self._from_middle(past, discriminant) * pull)
+        return np.concatenate([past[..., :1] * share, np.clip(moved, 0.0, x)], axis=-1)
+
+    def _from_middle(self, past: Array, discriminant: Array) -> Array:
+        """Return the discriminant (..., k, d) of categories from its mean over single trials."""
+        x = past[..., 1:]
+        trials = np.maximum(x.sum(axis=-1, keepdims=True), _TINY)
+        out: Array = discriminant - (x * discriminant).sum(axis=-1, keepdims=True) / trials
         return out
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -330,27 +349,18 @@ class Multinomial(Family):
         return {"concentration": self._prior[1:].copy()}
 
 
-def _compressed(X: Points) -> Points:
+def _compressed(X: Points) -> CountRows:
     """Return counts as compressed rows of float64."""
-    if sparse.issparse(X):
-        rows = CompressedRows(X, dtype=np.float64)
-        rows.data, rows.indices = for_kernels(rows.data), for_kernels(rows.indices)
-        rows.indptr = for_kernels(rows.indptr)
-        return rows
-    size = np.count_nonzero(X)  # which is faster the narrower they are
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    kind = np.int32 if X.size < 2**31 else np.int64
-    data, indices = np.empty(size + 1), np.empty(size + 1, dtype=kind)
-    indptr = np.empty(len(X) + 1, dtype=kind)
-    counts.compress(X, data, indices, indptr)
-    out = compressed(CompressedRows, data[:size], indices[:size], indptr, *X.shape)
-    out.has_canonical_format = True
-    return out
-
-
-def _rows(past: Array) -> Array:
-    """Return statistics (..., p) as rows (m, p)."""
-    return np.ascontiguousarray(past).reshape(-1, past.shape[-1])
+    if isinstance(X, CountRows) and X.dtype == np.float64:
+        return X
+    if not sparse.issparse(X):
+        X = np.asarray(X)
+        flat, d = np.flatnonzero(X != 0), max(X.shape[1], 1)
+        indptr = np.searchsorted(flat, d * np.arange(len(X) + 1))
+        data = X.ravel()[flat].astype(np.float64)
+        X = sparse.csr_array((data, flat % d, indptr), shape=X.shape)
+        X.has_canonical_format = True
+    return CountRows(X, dtype=np.float64)
 
 
 def _log_factorials(x: Array) -> Array:

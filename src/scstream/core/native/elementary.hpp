@@ -61,9 +61,10 @@ inline double logarithm(double x) {
     const double whole = mantissa(x);
     const bool more = whole > 1.4142135623730951;
     const double g = more ? 0.5 * whole : whole, d = exponent(x) + (more ? 1.0 : 0.0);
-    const double r = (g - 1.0) / (g + 1.0), z = r * r;
-    double tail = 0.0;  // of 2 (r + r^3 / 3 + r^5 / 5 + ...)
-    for (int i = 21; i >= 3; i -= 2) tail = z * (1.0 / i + tail);
+    const double r = (g - 1.0) / (g + 1.0), z = r * r, v = z * z, w = v * v;
+    const double low = 1.0 / 3.0 + z * (1.0 / 5.0) + v * (1.0 / 7.0 + z * (1.0 / 9.0));
+    const double high = 1.0 / 11.0 + z * (1.0 / 13.0) + v * (1.0 / 15.0 + z * (1.0 / 17.0));
+    const double tail = z * (low + w * (high + w * (1.0 / 19.0 + z * (1.0 / 21.0))));
     return d * LN2_HIGH + (2.0 * r + (2.0 * r * tail + d * LN2_LOW));
 }
 
@@ -72,7 +73,7 @@ constexpr double STIRLING = 8.0;
 
 inline double stirling(double x) {
     const double w = 1.0 / x, v = w * w;
-    double tail = 1.0 / 1188.0 - v * (691.0 / 360360.0 - v / 156.0);
+    double tail = 1.0 / 1188.0 - v * (691.0 / 360360.0 - v * (1.0 / 156.0));
     tail = 1.0 / 12.0 - v * (1.0 / 360.0 - v * (1.0 / 1260.0 - v * (1.0 / 1680.0 - v * tail)));
     return (x - 0.5) * logarithm(x) - x + 0.9189385332046728 + w * tail;
 }

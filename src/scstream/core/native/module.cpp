@@ -1,5 +1,6 @@
 // What Python sees of the compiled core. Each function is described in scstream/core/__init__.py.
 #include "centres.hpp"
+#include "counts.hpp"
 #include "gaussian.hpp"
 #include "mixture.hpp"
 #include "pass.hpp"
@@ -26,6 +27,10 @@ NB_MODULE(_compiled, m) {
           "out"_a.noconvert());
     m.def("neighbours", &scstream::neighbours, "rivals"_a.noconvert(), "top"_a.noconvert(),
           "pairs"_a.noconvert());
+    m.def("count_marginals", &scstream::count_marginals, "sums"_a.noconvert(), "prior"_a,
+          "one"_a.noconvert(), "other"_a.noconvert(), "out"_a.noconvert());
+    m.def("add_rises", &scstream::add_rises, "counts"_a, "conc"_a.noconvert(), "z"_a.noconvert(),
+          "less"_a.noconvert(), "out"_a.noconvert());
     m.def("sweep", &scstream::sweep, "rows"_a, "weight"_a.noconvert(), "scores"_a, "pairs"_a,
           "key"_a.none(), "leaf_rows"_a, "z"_a.noconvert(), "sub"_a.noconvert(), "sums"_a);
     m.def("fill_statistics", &scstream::fill_statistics, "rows"_a, "out"_a.noconvert());

@@ -1,6 +1,7 @@
 """The core in plain NumPy: what the native one is tested against, and runs where there is none."""
 
 from scstream.core.plain.centres import approach, choose_nearest
+from scstream.core.plain.counts import add_rises, count_marginals
 from scstream.core.plain.gaussian import (
     boundaries,
     directions,
@@ -23,10 +24,12 @@ from scstream.core.plain.passes import (
 from scstream.core.plain.text import lay_out, scan
 
 __all__ = [
+    "add_rises",
     "approach",
     "best_labels",
     "boundaries",
     "choose_nearest",
+    "count_marginals",
     "directions",
     "drawn_scores",
     "factor",
