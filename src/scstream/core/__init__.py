@@ -527,6 +527,8 @@ def may_move(
         what is free; the rows and the doubt from which best labels mislead.
     """
     return cast("bool", _core.may_move(standing, log_u, greedy, prior, how, limits))
+
+
 # -- counts ---------------------------------------------------------------------------------------
 
 
