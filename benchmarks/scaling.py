@@ -25,9 +25,8 @@ from scipy.optimize import nnls
 
 from scstream import Gaussian, ScStream
 from scstream.engines import CpuEngine, DaskEngine, Engine, Key
+from scstream.engines.chunks import SIZES, Part, Tree, chunk_rows
 from scstream.engines.dask.shard import cut_evenly, led_by
-from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree
-from scstream.engines.sizes import SIZES
 from scstream.families.scores import LinearScore
 from scstream.support.blas import single_threaded
 from scstream.validation import resolve_threads
@@ -79,6 +78,9 @@ class Problem:
             return time.perf_counter() - begin
 
 
+_ROWS = chunk_rows(1)  # of a worker whose sweeps compute nothing
+
+
 def alternate(jobs: dict[Any, Callable[[int], float]], rounds: int) -> dict[Any, float]:
     """Return the median seconds of each job; they take turns, after a round that does not count."""
     seconds: dict[Any, list[float]] = {name: [] for name in jobs}
@@ -106,8 +108,9 @@ def _below(shards: int) -> int:
 
 def parts_sent(n: int, workers: int) -> float:
     """Return how many nodes of the tree of sums a worker completes, on average."""
-    edges = [-(-edge // LEAF_ROWS) for edge in cut_evenly(n, [1] * workers)]
-    runs = [Tree(Part(leaf, 1, ()) for leaf in range(a, b)).parts for a, b in pairwise(edges)]
+    chunk = chunk_rows(n)
+    edges = [-(-edge // chunk) for edge in cut_evenly(n, [1] * workers, chunk)]
+    runs = [Tree(Part(i, 1, ()) for i in range(a, b)).parts for a, b in pairwise(edges)]
     return float(np.mean([len(parts) for parts in runs]))
 
 
@@ -167,8 +170,10 @@ def kept_rows(p: int) -> int:
 class Idle(CpuEngine):
     """Answers at once, with sums of the right size."""
 
-    def load(self, family: Any, X: Any, weight: Any, first_row: int = 0) -> None:
-        self._width, self._leaf = len(family.prior), first_row // LEAF_ROWS
+    def load(
+        self, family: Any, X: Any, weight: Any, first_row: int = 0, of: int | None = None
+    ) -> None:
+        self._width, self._chunk = len(family.prior), first_row // _ROWS
 
     def has_gaps(self) -> bool:
         return False
@@ -176,17 +181,17 @@ class Idle(CpuEngine):
     def sweep_parts(self, score: Any, sub: Any, k: int, key: Any) -> list[Part]:
         square = np.zeros((k, k))
         values = (np.zeros((k, 2, self._width)), np.zeros((k, 2)), square, square.copy())
-        return [Part(self._leaf, 1, values)]
+        return [Part(self._chunk, 1, values)]
 
 
 def measure_calls(client: Any, counts: Sequence[int], d: int, rounds: int) -> list[dict[str, Any]]:
     """Return sweeps that compute nothing: what it costs to talk, by workers and by bytes."""
     found = []
     for k in (5, 50, 150):
-        problem = Problem.make(max(counts) * LEAF_ROWS, d, k)
+        problem = Problem.make(max(counts) * _ROWS, d, k)
         for workers in counts:
             engine = DaskEngine(client, Idle, list(client.nthreads())[:workers])
-            rows = problem.X[: workers * LEAF_ROWS]
+            rows = problem.X[: workers * _ROWS]
             engine.load(problem.family, rows, np.ones(len(rows)))
             size = bytes_of(k, len(problem.family.prior), 1)
             took = alternate({"": lambda turn, e=engine, q=problem: q.sweep(e, turn)}, rounds)
@@ -346,7 +351,7 @@ def main() -> None:
     args = parser.parse_args()
     rows = args.rows or (2_000_000 if args.full else 200_000)
     counts = args.workers or ([1, 2, 3, 4, 5, 6, 7, 8] if args.full else [1, 2, 4])
-    counts = [w for w in counts if w * LEAF_ROWS <= rows]
+    counts = [w for w in counts if w * _ROWS <= rows]
     problem = Problem.make(rows, args.dims, args.clusters)
     cores = resolve_threads(None)
     alone = measure_alone(problem, args.rounds)

@@ -188,7 +188,11 @@ def test_an_outlier_component_beside_clusters_is_labelled_as_by_exact_scores(k, 
     wide = np.zeros((1, T.shape[1]))
     wide[0, [0, 4, 7, 9]] = 1.0, 0.05, 0.05, 0.05
     score = JoinedScore([LinearScore(eta), StudentScore(wide, np.array([-4.0]), np.array([3.0]))])
-    u, made, other = rng.random(700), Labeller(score, T), Labeller(Plain(score), T)
+    u, made, other = (
+        rng.random(700),
+        Labeller(score, dense=True),
+        Labeller(Plain(score), dense=True),
+    )
     assert made.fused
     assert not other.fused
     found, expected = (

@@ -45,7 +45,7 @@ def student_scores(by, rng):
     return Scores(eta, level, power)
 
 
-def swept(core, rows, weight, scores, pairs, key, leaf_rows=256):
+def swept(core, rows, weight, scores, pairs, key):
     n, (m, p) = len(rows.X), pairs.eta.shape
     k = m // 2
     z, sub = np.full((2, n), -7)
@@ -53,7 +53,7 @@ def swept(core, rows, weight, scores, pairs, key, leaf_rows=256):
         np.empty((k, 2, p)), np.empty((k, 2), np.int64), np.empty((k, k), np.int64),
         np.empty((k, k)),
     )  # fmt: skip
-    core.sweep(rows, weight, scores, pairs, key, leaf_rows, z, sub, sums)
+    core.sweep(rows, weight, scores, pairs, key, z, sub, sums)
     return z, sub, *sums
 
 
@@ -101,7 +101,7 @@ def test_both_cores_try_sublabels_alike(name):
     found = []
     for core in (native, plain):
         trial, sums = np.full(len(z), -7), (np.empty((k, 2, p)), np.empty(k))
-        core.try_sublabels(rows, weight, pairs, chosen, 256, z, trial, sums)
+        core.try_sublabels(rows, weight, pairs, chosen, z, trial, sums)
         found.append((trial, *sums))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     assert set(found[0][0][z < 0].tolist()) <= {-7}
@@ -138,7 +138,7 @@ def test_labels_are_drawn_with_their_probabilities(core):
     rows, _, scores, pairs = problem(1, 2, 6, apart=0.8)
     n = 200_000
     many = rows._replace(X=np.repeat(rows.X, n, axis=0))
-    z = swept(core, many, np.ones(n), scores, pairs, (7, 3, 1, 0), 4096)[0]
+    z = swept(core, many, np.ones(n), scores, pairs, (7, 3, 1, 0))[0]
     score = scored(statistics(rows, slice(0, 1)), scores)[0]
     probability = np.exp(score - score.max())
     probability /= probability.sum()
@@ -153,20 +153,6 @@ def test_uniforms_are_those_of_philox():
     words = [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
     expected = [((words[0] << 32 | words[1]) >> 11), ((words[2] << 32 | words[3]) >> 11)]
     assert (u[:, 0] * 2.0**53).tolist() == expected
-
-
-def test_sums_of_two_halves_are_those_of_the_whole(core):
-    rows, weight, scores, pairs = problem(1024, 3, 5)
-    key = (1, 2, 3, 0)
-    whole = swept(core, rows, weight, scores, pairs, key, 128)
-    halves = [
-        swept(core, rows._replace(X=rows.X[a : a + 512]), weight[a : a + 512], scores, pairs,
-              (1, 2, 3, a), 128)
-        for a in (0, 512)
-    ]  # fmt: skip
-    np.testing.assert_array_equal(whole[0], np.concatenate([half[0] for half in halves]))
-    for total, one, other in zip(whole[2:], halves[0][2:], halves[1][2:], strict=True):
-        np.testing.assert_array_equal(total, one + other)
 
 
 def test_native_arrays_of_other_shapes_are_refused():

@@ -9,15 +9,14 @@ from scipy import stats
 
 from scstream.engines import CpuEngine, DaskEngine, Key
 from scstream.engines.base import finished_sweep
-from scstream.engines.ordered_sums import Tree
-from scstream.engines.sizes import SIZES, Sizes
+from scstream.engines.chunks import SIZES, Sizes, Tree
 from scstream.families.scores import JoinedScore, LinearScore
 
 
 def in_blocks(n_threads, *, kept=True):
     """Return an engine that takes even a small batch in several blocks."""
     kept_bytes = SIZES.kept_bytes if kept else 0
-    return CpuEngine(n_threads, sizes=Sizes(leaf_rows=8, block_rows=8, kept_bytes=kept_bytes))
+    return CpuEngine(n_threads, sizes=Sizes(chunk_rows=8, block_rows=8, kept_bytes=kept_bytes))
 
 
 def on_torch():
@@ -31,7 +30,7 @@ def on_torch():
 def on_dask(client, n_workers, shard_engine=in_blocks):
     """Return an engine that cuts even a small batch into shards."""
     workers = list(client.nthreads())[:n_workers]
-    return DaskEngine(client, shard_engine, workers, leaf_rows=8)
+    return DaskEngine(client, shard_engine, workers, chunk=8)
 
 
 def on_dask_with_torch(client):

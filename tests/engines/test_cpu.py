@@ -11,7 +11,7 @@ from problems import problem, reference_parameters
 from scipy import sparse
 
 from scstream.engines import CpuEngine, Key, blocks
-from scstream.engines.sizes import SIZES, Sizes
+from scstream.engines.chunks import SIZES, Sizes
 from scstream.families import Gaussian, Multinomial, Student
 from scstream.families.scores import LinearScore
 
@@ -59,7 +59,7 @@ SMALL = Sizes(block_rows=64)  # a few hundred rows span several blocks, the last
 def test_threads_change_not_a_bit(name, kept):
     family, points, w = batch(name)
     for n_threads, leaf in product([1, 2, 3], [128, 4096]):
-        sizes = replace(SMALL, leaf_rows=leaf, kept_bytes=SIZES.kept_bytes if kept else 0)
+        sizes = replace(SMALL, chunk_rows=leaf, kept_bytes=SIZES.kept_bytes if kept else 0)
         expected = everything(CpuEngine(1, sizes=sizes), family, points, w)
         got = everything(CpuEngine(n_threads, sizes=sizes), family, points, w)
         for one, other in zip(got, expected, strict=True):

@@ -17,9 +17,9 @@ from sklearn.base import clone
 
 from scstream import Multinomial, Rules, ScStream
 from scstream.engines import CpuEngine, DaskEngine, Key
+from scstream.engines.chunks import Sizes, chunk_rows
 from scstream.engines.dask.rows import DaskRows
 from scstream.engines.dask.shard import Shard
-from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import LinearScore
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -31,7 +31,7 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 KEY = Key(seed=7, batch=1, sweep=4)
 
 
-SMALL = Sizes(leaf_rows=32, block_rows=16)  # a few hundred rows are many leaves of two blocks
+SMALL = Sizes(chunk_rows=32, block_rows=16)  # a few hundred rows are many chunks of two blocks
 SMALL_ONE = partial(CpuEngine, 1, sizes=SMALL)
 
 
@@ -48,7 +48,7 @@ def on(client, n_workers, shard_engine=CpuEngine):
 def in_small_shards(client, n_workers):
     """Return an engine on some of the workers that cuts even small batches into shards."""
     workers = list(client.nthreads())[:n_workers]
-    return DaskEngine(client, in_small_leaves, workers, leaf_rows=SMALL.leaf_rows)
+    return DaskEngine(client, in_small_leaves, workers, chunk=SMALL.chunk_rows)
 
 
 def points(n, seed=0, scale=6.0):
@@ -403,7 +403,7 @@ class Murderous(DaskEngine):
 
 
 def test_a_batch_is_run_again_when_a_worker_dies(processes, caplog):
-    batches = [points(2 * SIZES.leaf_rows, seed) for seed in range(2)]
+    batches = [points(2 * chunk_rows(1), seed) for seed in range(2)]
     one = ScStream(random_state=0, max_sweeps=3, rules=SHORT)
     model = clone(one).set_params(engine=lambda: Murderous(processes))
     for i, X in enumerate(batches):
@@ -422,7 +422,7 @@ def test_a_batch_is_run_again_when_a_worker_dies(processes, caplog):
 def test_rows_that_are_gone_for_good_are_an_error(processes, monkeypatch):
     monkeypatch.setattr("scstream.estimator.learning.sleep", lambda seconds: None)
     processes.wait_for_workers(2)
-    X = points(2 * SIZES.leaf_rows)
+    X = points(2 * chunk_rows(1))
     engine = lambda: Murderous(processes)  # noqa: E731
     model = ScStream(random_state=0, max_sweeps=3, engine=engine, rules=SHORT)
     model.partial_fit(X)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream import Gaussian
 from scstream.engines import CpuEngine, Key
-from scstream.engines.sizes import Sizes
+from scstream.engines.chunks import Sizes
 from scstream.families.scores import LinearScore
 
 K = 7
@@ -77,15 +77,15 @@ def test_clusters_that_overlap_are_told_apart_far_from_others(apart, count):
     assert_same_sweep(engines, score, sub, K, Key(1, 2, 3))
 
 
-@pytest.mark.parametrize("leaf_rows", [64, 4096])
+@pytest.mark.parametrize("chunk", [64, 4096])
 @pytest.mark.parametrize("drawn", [True, False])
 @pytest.mark.parametrize("apart", [0.3, 30.0])
-def test_any_number_of_threads_gives_the_same_bits(drawn, apart, leaf_rows):
+def test_any_number_of_threads_gives_the_same_bits(drawn, apart, chunk):
     (family, _), X, weight, clusters, parts = problem(33, apart, 9000)
     score, sub = predictives(family, clusters, parts)
     chosen, sums = np.arange(K) != 2, []
     for threads in (1, 2, 5):
-        engine = CpuEngine(threads, sizes=Sizes(leaf_rows=leaf_rows))
+        engine = CpuEngine(threads, sizes=Sizes(chunk_rows=chunk))
         engine.load(family, X, weight)
         swept = engine.sweep(score, sub, K, Key(1, 2, 3) if drawn else None)
         sums.append(

@@ -205,7 +205,7 @@ class Scores(NamedTuple):
 
 def sweep(
     rows: Rows, weight: Floats, scores: Scores, pairs: Scores,
-    key: tuple[int, int, int, int] | None, leaf_rows: int, z: Ints, sub: Ints,
+    key: tuple[int, int, int, int] | None, z: Ints, sub: Ints,
     sums: tuple[NDArray[Any], ...],
 ) -> None:  # fmt: skip
     """Label rows, divide them among the sub-clusters of their labels, and add them up.
@@ -221,15 +221,13 @@ def sweep(
     key : (seed, batch, sweep, number of the first row) or None
         With a key labels and sub-labels are drawn. Without one they are the best, and a row counts
         in both sub-clusters by their probabilities.
-    leaf_rows : int
-        Sums are those of so many rows each, added up along a binary tree.
     z, sub : int64 (n,), out
     sums : float64 (k, 2, p), int64 (k, 2), int64 (k, k), float64 (k, k), out
-        Statistics and numbers of rows by label and sub-label; how many rows of each cluster have
-        each other one as second choice; and the doubts: of labels against second choices, on the
-        diagonal of sub-labels.
+        Statistics and numbers of rows by label and sub-label, added up in the order of the rows;
+        how many rows of each cluster have each other one as second choice; and the doubts: of
+        labels against second choices, on the diagonal of sub-labels.
     """
-    _core.sweep(rows, weight, scores, pairs, key, leaf_rows, z, sub, sums)
+    _core.sweep(rows, weight, scores, pairs, key, z, sub, sums)
 
 
 def best_labels(rows: Rows, scores: Scores, out: Ints) -> None:
@@ -260,7 +258,7 @@ def label_scores(scores: Floats, u: Floats, z: Ints, second: Ints, doubt: Floats
 
 
 def try_sublabels(
-    rows: Rows, weight: Floats, pairs: Scores, chosen: NDArray[np.bool_], leaf_rows: int, z: Ints,
+    rows: Rows, weight: Floats, pairs: Scores, chosen: NDArray[np.bool_], z: Ints,
     trial: Ints, sums: tuple[NDArray[Any], ...],
 ) -> None:  # fmt: skip
     """Find the better sub-labels of the rows of chosen clusters (k,), and add these rows up.
@@ -268,7 +266,7 @@ def try_sublabels(
     Parameters are as in `sweep`; ``trial`` (n,) is filled for these rows. Sums are the statistics
     (k, 2, p) by label and sub-label, and the doubts (k,) about the latter.
     """
-    _core.try_sublabels(rows, weight, pairs, chosen, leaf_rows, z, trial, sums)
+    _core.try_sublabels(rows, weight, pairs, chosen, z, trial, sums)
 
 
 # -- Gaussian clusters --------------------------------------------------------------------------
@@ -570,3 +568,67 @@ def add_rises(counts: tuple[Any, ...], conc: Floats, z: Ints, less: Floats, out:
     out : float64 (n, g), updated
     """
     _core.add_rises(counts, conc, z, less, out)
+
+
+# -- rows one by one ----------------------------------------------------------------------------
+
+
+def uniforms(key: tuple[int, int, int, int], out: Floats) -> None:
+    """Fill ``out`` (2, n) with uniforms in [0, 1) keyed by row: Philox 4x32 with ten rounds.
+
+    The key is (seed, batch, sweep, number of the first row).
+    """
+    _core.uniforms(key, out)
+
+
+def score_rows(T: Floats, scores: Scores, out: Floats) -> None:
+    """Fill scores (n, k) of rows (n, p), the same bits wherever a row stands."""
+    _core.score_rows(T, scores, out)
+
+
+def score_pairs(T: Floats, pairs: Scores, z: Ints, out: Floats) -> None:
+    """Fill scores (n, 2) of rows (n, p) under the sub-clusters of their labels, -1 for none."""
+    _core.score_pairs(T, pairs, z, out)
+
+
+def choose_sublabels(scores: Floats, u: Floats, sub: Ints, share: Floats, doubt: Floats) -> None:
+    """Choose one of two sub-labels of each row.
+
+    Parameters
+    ----------
+    scores : float64 (n, 2)
+    u : float64 (n,)
+        Uniforms by which sub-labels are drawn; empty for the better ones.
+    sub, share : int64 (n,), float64 (n,), out
+        Without uniforms the share of the second is its probability, else 0 or 1.
+    doubt : float64 (n,), out
+        Minus the log-probability of sub-labels that are drawn; of others the entropy.
+    """
+    _core.choose_sublabels(scores, u, sub, share, doubt)
+
+
+# -- rows of many columns -----------------------------------------------------------------------
+
+
+def distances(Z: Floats, W: Floats, b: Floats, rows: Ints, which: Ints, out: Floats) -> None:
+    """Fill squared distances ``|W z - b|^2`` of some rows under a component each.
+
+    Parameters
+    ----------
+    Z : float64 (n, d)
+    W, b : float64 (k, d, d) and (k, d)
+        Lower triangular factors, with zeros above the diagonal.
+    rows, which : int64 (m,)
+        Rows and components; it is quickest if these are in ascending order.
+    out : float64 (m,), out
+    """
+    _core.distances(Z, W, b, rows, which, out)
+
+
+def sum_products(Z: Floats, weight: Floats, share: Floats, z: Ints, out: Floats) -> None:
+    """Fill sums (k, 2, p) of ``(1, z, upper triangle of z z')`` of rows (n, d), in their order.
+
+    Each goes to both sides of its label (n,), by its share (n,) of the second; labels out of range
+    are left out.
+    """
+    _core.sum_products(Z, weight, share, z, out)

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines.ordered_sums import Part, Values
-from scstream.engines.outputs import Best
+from scstream.engines.chunks import Part, Values
+from scstream.engines.outputs import Best, named_labels
 from scstream.engines.tensors import check_finite
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score
 from scstream.families.taming import Frames
-from scstream.kernels import labelling
 from scstream.support.frozen import frozen
 
 
@@ -63,28 +62,18 @@ class Sums:
 
 @frozen
 class FewRows:
-    """The rows of a small batch, dense, at most a leaf, as the engine holds them.
+    """The rows of a small batch, as the engine holds them.
 
     Attributes
     ----------
-    points : ndarray (n, d) or (n, p)
-        What compiled steps take: of Gaussian clusters the rows in the family's frame, of others
-        the statistics.
     weight : ndarray (n,)
     labels, sublabels : ndarray (n,)
         To be written.
-    trial : ndarray (n,)
-        The sub-labels last tried, to be written.
-    seen : ndarray (n, p) or None
-        The statistics as they came, where ``points`` depend on labels: to be written, too.
     """
 
-    points: Array
     weight: Array
     labels: Labels
     sublabels: Labels
-    trial: Labels
-    seen: Array | None = None
 
 
 class EngineLost(RuntimeError):
@@ -149,7 +138,7 @@ class Engine(ABC):
 
     An engine may hold a part of a batch only, as one of several workers does. It is then told
     where the part begins, and the methods whose names end in ``parts`` return sums that are
-    added up with those of the others, see `scstream.engines.ordered_sums`.
+    added up with those of the others, see `scstream.engines.chunks`.
     """
 
     takes_tensors: ClassVar[bool] = False  # whether `load` takes PyTorch tensors where they are
@@ -161,10 +150,9 @@ class Engine(ABC):
         return False
 
     def few_rows(self) -> FewRows | None:
-        """Return the rows of a small batch, for steps that pass over them themselves.
+        """Return at most 4,096 rows for moves of one after another, None where they are elsewhere.
 
-        They are dense, at most a leaf. None where rows are many, sparse or elsewhere. A subclass
-        that changes the sweep overrides this to return None: the steps would not call it.
+        Nor if some have gaps: their statistics depend on their labels.
         """
         return None
 
@@ -185,11 +173,13 @@ class Engine(ABC):
         check_finite(X)
 
     @abstractmethod
-    def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
+    def load(
+        self, family: Family, X: Points, weight: Array, first_row: int = 0, of: int | None = None
+    ) -> None:
         """Take a batch and its row weights (n,); every label is -1 until a sweep.
 
-        Draws are keyed by the number of the row, which is ``first_row`` for the first: a
-        multiple of `ordered_sums.LEAF_ROWS`.
+        Draws are keyed by the number of the row, which is ``first_row`` for the first: where
+        a chunk begins of a batch that has rows ``of`` which others hold the rest.
         """
 
     def meanwhile(self, job: Callable[[], None]) -> None:
@@ -327,10 +317,7 @@ class Engine(ABC):
         The first ``skip`` rows are left out. Where the rows came from elsewhere the labels may
         stay there.
         """
-        labels = self.labels[skip:]
-        out: Labels = np.empty(len(labels), dtype=np.int64)
-        labelling.named(labels, ids, out)
-        return out, self.sublabels[skip:].copy()
+        return named_labels(ids, self.labels[skip:]), self.sublabels[skip:].copy()
 
     def bring_labels(self, ids: Labels, skip: int) -> Callable[[], tuple[Any, Any]]:
         """Start to bring what `named_labels` returns; returns what waits for it and gives it.

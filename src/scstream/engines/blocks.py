@@ -1,43 +1,46 @@
-"""Passes over the points of a batch block by block: for any family, score and form of rows.
+"""Passes over the rows of a batch on threads: labels block by block, sums chunk by chunk.
 
-Large batches of Gaussian clusters of few columns have passes of their own, see
-`scstream.engines.large`.
+Where statistics are ``(1, z, z z')`` of few columns the core does both at once, and nothing else is
+stored. Of many columns rows ``(1, z)`` are enough for both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from scstream.engines.base import FewRows, Key
-from scstream.engines.block_pass import At, BlockPass, cut
+from scstream import core
+from scstream.core import Rows, Scores
+from scstream.engines import sums
+from scstream.engines.base import Key
+from scstream.engines.chunks import Part, Sizes, Values, cut, summed
 from scstream.engines.gaps import Draws, Gaps
-from scstream.engines.labels import Labeller, label_members, pair_products
-from scstream.engines.ordered_sums import Part, Values, added_leaves
-from scstream.engines.sizes import Sizes
-from scstream.engines.wide import WideBatch, students_of
+from scstream.engines.labels import Labeller, label_members
 from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore, Members
-from scstream.families.scores import SOME_ROWS, Labels, Points, Score, form_of, to_dense
+from scstream.families.scores import (
+    SOME_ROWS,
+    Labels,
+    LinearScore,
+    Points,
+    Products,
+    Score,
+    form_of,
+    to_dense,
+)
 from scstream.families.taming import Frames, Joint
-from scstream.kernels import labelling
-from scstream.kernels.labelling import Pairs
-from scstream.kernels.pruning import Students
-from scstream.kernels.wide_rows import Labelled
-from scstream.support.memory import Memory
-from scstream.support.once import once
-from scstream.support.threads import over_rows, together
+from scstream.families.triangular import MANY
+from scstream.support.threads import together
 
-BLOCK_CELLS = 2**16  # of a block's statistics and scores, which are to stay in cache
-LONG_CELLS = 2**19  # of a block that one kernel does: threads take turns between kernels
+CELLS = 2**19  # statistics and scores of a block
+_MOST = 4096  # rows of a block
 
 
 class Blocks:
-    """A batch on one machine, to be passed over in blocks.
+    """A batch on one machine, to be passed over.
 
     Attributes
     ----------
@@ -45,245 +48,228 @@ class Blocks:
     X : Points
         The checked rows.
     keep : bool
-        Whether their statistics are kept, once someone needs them.
+        Whether their statistics are kept, once something needs them.
     weight : ndarray (n,)
     gaps : Gaps or None
         The rows whose statistics depend on their labels.
     first_row : int
         The number of the first row, where others hold more of the batch.
+    chunk : int
+        Rows of a chunk.
     z, sub, trial : ndarray (n,)
         Labels, sub-labels and sub-labels on trial, which passes fill.
     n_threads : int
-        Threads among which leaves are shared.
-    memory : Memory
-        What the passes before worked in, to be used again.
     sizes : Sizes
     """
 
-    n: int
-    z: Labels
-    sub: Labels
-    trial: Labels
-
     def __init__(
         self, family: Family, X: Points, keep: bool, weight: Array, gaps: Gaps | None,
-        first_row: int, n_threads: int, memory: Memory, sizes: Sizes,
+        first_row: int, chunk: int, n_threads: int, sizes: Sizes,
     ) -> None:  # fmt: skip
         self.family, self.X, self.keep, self.weight, self.gaps = family, X, keep, weight, gaps
-        self.first_row, self.n_threads, self._memory = first_row, n_threads, memory
-        self.sizes, self.leaf_rows = sizes, sizes.leaf_rows
+        self.first_row, self.chunk = first_row, chunk
+        self.n_threads, self.sizes = n_threads, sizes
         self.n = n = X.shape[0]
-        labels = np.zeros((3, n), np.int64)
-        self.z, self.sub, self.trial = labels[0], labels[1], labels[2]
-        if n <= self.leaf_rows:
-            self.z.fill(-1)
-        else:
-            over_rows(lambda rows: self.z[rows].fill(-1), n, n_threads)
-        self._wide = self._as_wide() if gaps is None else None
+        self.z: Labels = np.full(n, -1)
+        self.sub: Labels = np.zeros(n, np.int64)
+        self.trial: Labels = np.zeros(n, np.int64)
+        rows = None if gaps is not None else rows_of(family, X)
+        self._few = rows if rows is not None and X.shape[1] < MANY else None
+        self._wide = rows if rows is not None and X.shape[1] >= MANY else None
 
-    def _as_wide(self) -> WideBatch | None:
-        return WideBatch.of(
-            self.family, self.X, self.n_threads, self.first_row, self.sizes.leaf_rows
-        )
-
-    def make_room(self) -> None:
-        """Make room for what passes find about each row, unless there is."""
-        n = len(self.z)
-        self._second, self._doubts, self._share = self._memory.made(
-            "rows", n, lambda: (np.empty(n, np.int64), np.empty((2, n)), np.empty(n))
-        )
-
-    @once
+    @cached_property
     def T(self) -> Points | None:
         """The statistics of the rows (n, p), if they are kept."""
         return self.family.statistics(self.X) if self.keep else None
 
-    def few_rows(self) -> FewRows:
-        """Return the rows of a small batch for who passes over them."""
-        seen = None if self.gaps is None else self.gaps.seen
-        if self.gaps is None and self.family.small_gaussian() is not None:
-            points = self.family.embed(self.X)
-        else:
-            points = to_dense(self.T)
-        return FewRows(points, self.weight, self.z, self.sub, self.trial, seen)
+    @cached_property
+    def _in_frame(self) -> Array:
+        """Rows ``(1, z)`` (n, 1 + d) of many columns."""
+        assert self._wide is not None
+        return in_frame(self._wide)
+
+    @cached_property
+    def _is_dense(self) -> bool:
+        """Whether statistics are dense."""
+        quadratic = self._few is not None or self._wide is not None
+        return quadratic or isinstance(self.statistics(slice(0, 1)), np.ndarray)
+
+    # -- labels and sums ------------------------------------------------------------------------
 
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
-        """Label every point, drawn with a key, and sum up as far as the tree goes."""
-        self.make_room()
-        own = pair_products(sub, self.points)
+        """Label every point, drawn with a key, and sum up as far as chunks go."""
+        form, pairs = form_of(score), form_of(sub)
+        if self._few is not None and isinstance(form, Products) and isinstance(pairs, Products):
+            return self._swept(self._few, form.parts, pairs.parts, k, key)
+        z, sides, doubts, share = self.z, self.sub, np.empty((2, self.n)), np.empty(self.n)
+        second = np.empty(self.n, np.int64)
+        wide = self._wide is not None and _has_factors(score) and _has_factors(sub)
+        label = self._labelling(score, k, key, second, doubts[0])
+
+        def label_block(rows: slice) -> None:
+            T = self._in_frame[rows] if wide else self.statistics(rows)
+            u = self._uniforms(key, rows)
+            label(rows, T, u[0])
+            own = sub.pairs(T, np.clip(z[rows], 0, k - 1))
+            core.choose_sublabels(own, u[1], sides[rows], share[rows], doubts[1, rows])
+
+        def add_chunk(rows: slice) -> Values:
+            z, w, part = self.z[rows], self.weight[rows], share[rows]
+            counts = sums.counted(z, sides[rows], second[rows], doubts[:, rows], w, k)
+            out = z >= k
+            z[out], sides[rows][out] = -1, 0
+            if self._wide is not None:
+                return self._products(rows, z, part, k), *counts
+            side = sides[rows]
+
+            def add(T: Points, at: slice) -> Array:
+                if key is None:
+                    return sums.by_share(T, w[at], z[at], part[at], k)
+                return sums.by_label(T, w[at], z[at], side[at], k)
+
+            return self._added(rows, add), *counts
+
+        together(self.n_threads, label_block, self._blocks(k, wide))
+        return self._over_chunks(add_chunk)
+
+    def _swept(
+        self, rows: Rows, scores: Scores, pairs: Scores, k: int, key: Key | None
+    ) -> list[Part]:
+        """Sweep over rows of few columns."""
+        p = scores.eta.shape[1]
+
+        def swept(at: slice) -> Values:
+            keyed = None if key is None else (*key_words(key), self.first_row + at.start)
+            out = (
+                np.empty((k, 2, p)), np.empty((k, 2), np.int64), np.empty((k, k), np.int64),
+                np.empty((k, k)),
+            )  # fmt: skip
+            some = rows._replace(X=rows.X[at])
+            core.sweep(some, self.weight[at], scores, pairs, keyed, self.z[at], self.sub[at], out)
+            return out
+
+        return self._over_chunks(swept)
+
+    def _labelling(
+        self, score: Score, k: int, key: Key | None, second: Labels, doubt: Array
+    ) -> Callable[[slice, Points, Array], None]:
+        """Return what labels a block of rows with its statistics, and completes those with gaps."""
         form_of(score).ready(lambda: self.statistics(slice(0, SOME_ROWS)))
-        labels = Labeller(score, self.points)
+        labels = Labeller(score, dense=self._is_dense)
         gaps, tamed = self.gaps, self.gaps is not None and self.family.tames
         completion = None if gaps is None else self.family.completion(score)
 
-        def label(rows: slice, T: Points) -> None:
-            z, second = self.z[rows], self._second[rows]
-            doubt, own_doubt = self._doubts[:, rows]
-            u = np.empty((2, 0 if key is None else len(z)))
-            if key is not None:
-                first = self.first_row + rows.start
-                labelling.uniforms(key.seed, key.batch, key.sweep, first, u)
+        def label(rows: slice, T: Points, u: Array) -> None:
+            z = self.z[rows]
             as_came = gaps.as_came(rows) if gaps is not None and tamed else T
             if gaps is not None and gaps.everywhere and not tamed:
                 pass  # all are labelled below
             elif isinstance(score, LeftOutScore):
                 members = Members(as_came, z, self.weight[rows])
-                label_members(score, members, u[0], second, doubt)
-            elif key is None:
-                labels.best(as_came, z, second, doubt)
+                label_members(score, members, u, second[rows], doubt[rows])
             else:
-                labels.draw(as_came, u[0], z, second, doubt)
+                labels.draw(as_came, u, z, second[rows], doubt[rows])
             if gaps is not None and completion is not None and tamed:
                 gaps.tame(rows, as_came, np.minimum(z, k - 1), completion, T)
             elif gaps is not None and completion is not None:
-                found = gaps.label(rows, T, score, completion, Draws(k, key, self.first_row, u[0]))
-                z[found.at], second[found.at], doubt[found.at] = found.z, found.second, found.doubt
-            own = sub.pairs(T, np.minimum(z, k - 1))
-            if key is None:
-                labelling.share_pair(own, self.sub[rows], self._share[rows], own_doubt)
-            else:
-                labelling.draw_pair(own, u[1], self.sub[rows], own_doubt)
+                found = gaps.label(rows, T, score, completion, Draws(k, key, self.first_row, u))
+                z[found.at] = found.z
+                second[rows][found.at], doubt[rows][found.at] = found.second, found.doubt
 
-        if self._wide is not None:
-            return self._wide_sweep(self._wide, score, sub, k, key, label)
+        return label
 
-        def add(at: At, T: Points, z: Labels, to: Values) -> None:
-            weight, sub = self.weight[at], self.sub[at]
-            if key is None:
-                _add_by_share(T, weight, z, self._share[at], to[0])
-            else:
-                _add_by_label(T, weight, z, sub, to[0])
-
-        fused = labels.fused and own is not None and (completion is None or tamed)
-        passed = BlockPass(
-            partial(self._no_sums, k), lambda at: self.z[at], add, label, self._count
-        )
-        return self._over(passed, k, self._block_rows(k, LONG_CELLS if fused else BLOCK_CELLS))
-
-    def _wide_sweep(
-        self, wide: WideBatch, score: Score, sub: Score, k: int, key: Key | None,
-        label: Callable[[slice, Points], None],
-    ) -> list[Part]:  # fmt: skip
-        """Sweep over rows of many columns; those that cannot be labelled together, by blocks."""
-        first, last = self._doubts
-        found = Labelled(self.z, self.sub, self._second, first, last, self._share)
-        left = wide.label(score, sub, key, found)
-        if left is None:
-            left = cut(self.n, self._block_rows(k, BLOCK_CELLS))
-        together(self.n_threads, lambda rows: label(rows, self.statistics(rows)), left)
-        return wide.swept(found, self.weight, k, shared=key is None)
-
-    def _no_sums(self, k: int) -> Values:
-        """Return what a sweep adds to: sums, rows, second choices and doubts of k clusters."""
-        return (
-            _zeros(k, 2, len(self.family.prior)),
-            np.zeros((k, 2), dtype=np.int64),
-            np.zeros((k, k), dtype=np.int64),
-            np.zeros((k, k)),
-        )
-
-    def _count(self, rows: slice, to: Values) -> None:
-        """Add a run of labelled rows to all but the first of these."""
-        z, sub, weight = self.z[rows], self.sub[rows], self.weight[rows]
-        second, (doubt, own_doubt) = self._second[rows], self._doubts[:, rows]
-        labelling.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
-
-    def resplit(self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool) -> list[Part]:
-        """Try new sub-labels and sum up as far as the tree goes."""
-        k, pairs = len(chosen), pair_products(sub, self.points)
+    def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> list[Part]:
+        """Try new sub-labels and sum up as far as chunks go."""
+        k, pairs = len(chosen), form_of(sub)
+        if self._few is not None and isinstance(pairs, Products):
+            return self._tried(self._few, pairs.parts, chosen)
         among = np.append(chosen, False)  # a label of -1 finds the last entry
-        divided: Students | Pairs | None = students_of(sub) if pairs is None else pairs
-        wide = None if divided is None or (pairs is not None and len(pairs.power)) else self._wide
+        by = self._shortened(sub) if self._wide is not None else None
+        wide, by = by is not None, sub if by is None else by
+        if isinstance(pairs, Products):
+            pairs.ready(lambda: self.statistics(slice(0, SOME_ROWS)))
 
-        if wide is not None and divided is not None:
-            return wide.divided(self.z, self.weight, chosen, divided, self.trial)
+        def divided(T: Points, z: Labels, w: Array, at: NDArray[np.int64]) -> Array:
+            """Fill the sub-labels of rows on trial, and return the doubts (k,) about them."""
+            scores = by.pairs(T, z)
+            gap = scores[:, 1] - scores[:, 0]
+            self.trial[at] = gap > 0.0
+            doubt = np.bincount(z, w * np.logaddexp(0.0, -np.abs(gap)), k)
+            return doubt.astype(np.float64, copy=False)
 
-        def labels(at: At) -> Labels:
-            z = self.z[at]
-            return np.where(among[z], z, -1)
+        def add_chunk(rows: slice) -> Values:
+            current, doubt = np.zeros((k, 2, len(self.family.prior))), np.zeros(k)
+            for block in cut(rows.stop, self.chunk if wide else self._block_rows(k), rows.start):
+                z = self.z[block]
+                at = np.flatnonzero(among[z])
+                z, at = z[at], block.start + at
+                w = self.weight[at]
+                if wide:
+                    doubt += divided(self._in_frame[at], z, w, at)
+                    continue
+                T = self.statistics_of(at)
+                doubt += divided(T, z, w, at)
+                if self._wide is None:
+                    current += sums.by_label(T, w, z, self.trial[at], k)
+            if self._wide is not None:
+                z = np.where(among[self.z[rows]], self.z[rows], -1)
+                side = self.trial[rows].astype(np.float64)
+                current = self._products(rows, z, side, k)
+            return current, doubt
 
-        def add_pairs(at: At, T: Points, z: Labels, to: Values) -> None:
-            trial = self.trial[at]
-            labelling.resplit_block(T, self.weight[at], z, chosen, pairs, doubts, trial, *to)
-            if not isinstance(at, slice):  # which is no copy
-                self.trial[at] = trial
+        return self._over_chunks(add_chunk)
 
-        self.make_room()
-        doubt = self._doubts[0]
+    def _tried(self, rows: Rows, pairs: Scores, chosen: NDArray[np.bool_]) -> list[Part]:
+        """Try new sub-labels of rows of few columns."""
+        k, p = len(chosen), pairs.eta.shape[1]
 
-        def label(rows: slice, T: Points) -> None:
-            z = labels(rows)
-            mine = np.flatnonzero(z >= 0)
-            at: At = rows
-            if len(mine) < len(z):
-                T, z, at = T[mine], z[mine], rows.start + mine
-            trial, own = np.empty(len(mine), dtype=np.int64), np.empty(len(mine))
-            labelling.best_pair(sub.pairs(T, z), trial, own)
-            self.trial[at], doubt[at] = trial, own
+        def tried(at: slice) -> Values:
+            out = np.empty((k, 2, p)), np.empty(k)
+            some = rows._replace(X=rows.X[at])
+            core.try_sublabels(
+                some, self.weight[at], pairs, chosen, self.z[at], self.trial[at], out
+            )
+            return out
 
-        def add(at: At, T: Points, z: Labels, to: Values) -> None:
-            weight = self.weight[at]
-            _add_by_label(T, weight, z, self.trial[at], to[0])
-            if doubts:
-                labelling.add_doubts(z, weight, doubt[at], to[1])
+        return self._over_chunks(tried)
 
-        def nothing() -> Values:
-            return _zeros(k, 2, len(self.family.prior)), np.zeros(k)
-
-        if pairs is None:
-            sparse_rows = sparse.issparse(self.points)  # of which only a pair of scores is held
-            size = self._block_rows(2 if sparse_rows else k, BLOCK_CELLS)
-            return self._over(BlockPass(nothing, labels, add, label), k, size)
-        return self._over(BlockPass(nothing, labels, add_pairs), k, self._block_rows(k, LONG_CELLS))
-
-    def _over(self, passed: BlockPass, k: int, size: int) -> list[Part]:
-        return passed.over(self, k, size, self.n_threads)
+    def _shortened(self, sub: Score) -> Score | None:
+        """Return what scores rows ``(1, z)`` as a score does, if products do not matter to it."""
+        if _has_factors(sub):
+            return sub
+        form, used = form_of(sub), 1 + self.X.shape[1]
+        if not isinstance(form, Products) or form.student or form.eta[:, used:].any():
+            return None
+        return LinearScore(np.ascontiguousarray(form.eta[:, :used]))
 
     def joined(self, pairs: Labels, frames: Frames) -> list[Part]:
-        """Return sums (m, 2, p) of pairs, tamed in a frame each, as far as the tree goes."""
+        """Return sums (m, 2, p) of pairs, tamed in a frame each, as far as chunks go."""
         k = int(max(self.z.max(initial=0), pairs.max(initial=0))) + 1
         joint, p = Joint.of(pairs, k), len(self.family.prior)
 
-        def one(leaf: slice) -> Values:
+        def one(chunk: slice) -> Values:
             out = np.zeros((len(pairs), 2, p))
-            for rows in cut(leaf.stop, self._block_rows(k, LONG_CELLS), leaf.start):
+            for rows in cut(chunk.stop, self._block_rows(k), chunk.start):
                 seen = None if self.gaps is None else self.gaps.seen
                 T = self.family.statistics(self.X[rows]) if seen is None else seen[rows]
                 frames.add_joined(T, self.weight[rows], self.z[rows], joint, out)
             return (out,)
 
-        return self._added(one)
+        return self._over_chunks(one)
 
     def gap_sums(self, k: int, score: Score | None) -> list[Part]:
-        """Return sums (k, p) of the rows with gaps, as far as the tree goes."""
+        """Return sums (k, p) of the rows with gaps, as far as chunks go."""
         gaps, p = self.gaps, len(self.family.prior)
         completion = None if gaps is None or score is None else self.family.completion(score)
 
-        def one(leaf: slice) -> Values:
-            out = np.zeros((k, 1, p))
-            if gaps is not None:
-                gaps.add(leaf, self.z, self.weight, completion, out)
-            return (out[:, 0],)
+        def one(chunk: slice) -> Values:
+            if gaps is None:
+                return (np.zeros((k, p)),)
+            return (gaps.sums(chunk, self.z, self.weight, completion, k),)
 
-        return self._added(one)
+        return self._over_chunks(one)
 
-    def _added(self, one: Callable[[slice], Values]) -> list[Part]:
-        """Return the sums over all leaves as far as the tree goes, given those over one."""
-        leaves = cut(len(self.z), self.sizes.leaf_rows)
-        first = self.first_row // self.sizes.leaf_rows
-        return added_leaves(first, together(self.n_threads, one, leaves))
-
-    @property
-    def entries(self) -> int:
-        """The numbers that describe the rows, those left out that are 0."""
-        if sparse.issparse(self.X):
-            return int(self.X.nnz)
-        return self.n * len(self.family.prior)
-
-    @property
-    def points(self) -> Points:
-        """The statistics where they are kept, else the rows."""
-        return self.X if self.T is None else self.T
+    # -- rows -----------------------------------------------------------------------------------
 
     def statistics(self, rows: slice) -> Points:
         """Return the statistics of a run of rows, as they were last completed."""
@@ -299,47 +285,72 @@ class Blocks:
         T = self.family.statistics(self.X[rows])
         return T if self.gaps is None else self.gaps.statistics_of(rows, to_dense(T))
 
-    def _block_rows(self, k: int, cells: int) -> int:
+    def _uniforms(self, key: Key | None, rows: slice) -> Array:
+        """Return uniforms (2, m) of a run of rows, none without a key."""
+        u = np.empty((2, 0 if key is None else rows.stop - rows.start))
+        if key is not None:
+            core.uniforms((*key_words(key), self.first_row + rows.start), u)
+        return u
+
+    def _over_chunks(self, job: Callable[[slice], Values]) -> list[Part]:
+        chunks = cut(self.n, self.chunk)
+        return summed(self.n_threads, job, chunks, self.first_row // self.chunk)
+
+    def _added(self, rows: slice, add: Callable[[Points, slice], Array]) -> Array:
+        """Return the sums of a chunk, block by block where statistics are not kept."""
+        size = self.chunk if self.T is not None else _MOST
+        parts = [
+            add(self.statistics(at), slice(at.start - rows.start, at.stop - rows.start))
+            for at in cut(rows.stop, size, rows.start)
+        ]
+        return parts[0] if len(parts) == 1 else np.add.reduce(parts)
+
+    def _products(self, rows: slice, z: Labels, share: Array, k: int) -> Array:
+        """Return the sums (k, 2, p) of a chunk of rows of many columns."""
+        out = np.empty((k, 2, len(self.family.prior)))
+        Z = np.ascontiguousarray(self._in_frame[rows, 1:])
+        core.sum_products(Z, self.weight[rows], share, z, out)
+        return out
+
+    def _blocks(self, k: int, wide: bool) -> list[slice]:
+        return cut(self.n, self.sizes.block_rows or (_MOST // 2 if wide else self._block_rows(k)))
+
+    def _block_rows(self, k: int) -> int:
         if self.sizes.block_rows is not None:
             return self.sizes.block_rows
-        if sparse.issparse(self.points):
-            return block_rows(0, k, cells)  # however many words there are, a row has few
-        return block_rows(len(self.family.prior), k, cells)
+        return block_rows(len(self.family.prior) if self._is_dense else 0, k)
 
 
-@cache
-def block_rows(p: int, k: int, cells: int = LONG_CELLS) -> int:
-    """Return the rows of a block with so many statistics and scores.
-
-    It divides a leaf of the tree of sums, and never depends on the threads.
-    """
-    return int(2 ** np.clip(round(np.log2(cells / (p + k))), 8, 12))
+def rows_of(family: Family, X: Points) -> Rows | None:
+    """Return rows whose statistics are ``(1, z, z z')``, None if they are of another kind."""
+    frame = family.quadratic_frame() if isinstance(X, np.ndarray) and len(X) else None
+    return None if frame is None else Rows(np.ascontiguousarray(X), *frame)
 
 
-def size_of_blocks(family: Family, X: Points, cells: int, sizes: Sizes) -> int:
-    """Return how many rows at a time are scored and not kept."""
-    p = 64 if sparse.issparse(X) else len(family.prior)
-    return sizes.block_rows or block_rows(p, 64, cells)
-
-
-def _zeros(*shape: int) -> Array:
-    """Return zeros, written without the interpreter's lock."""
-    out = np.empty(shape)
-    out.fill(0.0)
+def in_frame(rows: Rows) -> Array:
+    """Return rows ``(1, z)`` (n, 1 + d)."""
+    out = np.empty((len(rows.X), 1 + len(rows.shift)))
+    out[:, 0] = 1.0
+    np.subtract(rows.X, rows.shift, out=out[:, 1:])
+    out[:, 1:] /= rows.scale
     return out
 
 
-def _add_by_label(T: Points, w: Array, z: Labels, sub: Labels, out: Array) -> None:
-    if isinstance(T, np.ndarray):
-        labelling.add_by_label(T, w, z, sub, out)
-    else:
-        labelling.add_by_label_csr(T.data, T.indices, T.indptr, w, z, sub, out)
+def _has_factors(score: Score) -> bool:
+    """Whether a score reads no more than ``(1, z)`` of rows."""
+    form = form_of(score)
+    return isinstance(form, Products) and form.triangular is not None
 
 
-def _add_by_share(T: Points, w: Array, z: Labels, share: Array, out: Array) -> None:
-    if isinstance(T, np.ndarray):
-        labelling.add_by_share(T, w, z, share, out)
-        return
-    second = w * share
-    _add_by_label(T, w - second, z, np.zeros_like(z), out)
-    _add_by_label(T, second, z, np.ones_like(z), out)
+def key_words(key: Key) -> tuple[int, int, int]:
+    """Return the words of a key."""
+    return key.seed, key.batch, key.sweep
+
+
+@cache
+def block_rows(p: int, k: int) -> int:
+    """Return the rows of a block with so many statistics and scores.
+
+    It divides a chunk, and never depends on the threads.
+    """
+    return int(2 ** np.clip(round(np.log2(CELLS / (p + k + 1))), 8, 12))

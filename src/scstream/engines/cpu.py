@@ -1,40 +1,36 @@
-"""The engine of one machine: BLAS products and compiled kernels, block by block, on threads."""
+"""The engine of one machine: the core and BLAS products, block by block, on threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scstream import core
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
-from scstream.engines.block_pass import cut
-from scstream.engines.blocks import BLOCK_CELLS, LONG_CELLS, Blocks, block_rows, size_of_blocks
+from scstream.engines.blocks import Blocks, block_rows, in_frame, key_words, rows_of
+from scstream.engines.chunks import SIZES, Part, Sizes, Tree, chunk_rows, cut
 from scstream.engines.gaps import Gaps
-from scstream.engines.labels import Labeller, pair_products
-from scstream.engines.large import LargeBatch
-from scstream.engines.ordered_sums import Part, Tree
+from scstream.engines.labels import Labeller
 from scstream.engines.outputs import Best, named_labels
-from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of, to_dense
 from scstream.families.taming import Frames
-from scstream.kernels import labelling
-from scstream.support.memory import Memory
-from scstream.support.threads import allowed, copied, over_rows, together
+from scstream.families.triangular import MANY
+from scstream.support.threads import allowed, together
 
-_Result = TypeVar("_Result")
-_PAYING = 8  # threads that gain where each run takes several short calls from Python
+_FEW = 4096  # rows of a small batch
+_LONG = 2**14  # rows that are labelled at a time by the core alone
 
 
 class CpuEngine(Engine):
     """Runs the data pass on the cores of this machine.
 
-    Everything is computed in blocks of rows whose size depends on the problem alone, and sums
-    are taken along a fixed tree, so that any number of threads gives the same bits.
+    Labels are found in blocks of rows whose size depends on the problem alone, and sums are those
+    of chunks, see `scstream.engines.chunks`, so that any number of threads gives the same bits.
 
     Parameters
     ----------
@@ -44,51 +40,29 @@ class CpuEngine(Engine):
         How many rows are taken at a time.
     """
 
-    _large: LargeBatch | None
-    _few: FewRows | None
-
     def __init__(self, n_threads: int = 1, *, sizes: Sizes = SIZES) -> None:
         self.n_threads = n_threads
         self.sizes = sizes
-        self._memory = Memory()
 
-    def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
+    def load(
+        self, family: Family, X: Points, weight: Array, first_row: int = 0, of: int | None = None
+    ) -> None:
         """Take a batch."""
         n = X.shape[0]
-        many = n > self.sizes.leaf_rows and self._as_large(family, X) is not None
+        chunk = self.sizes.chunk_rows or chunk_rows(n if of is None else of)
         small = 8 * n * len(family.prior) <= self.sizes.kept_bytes
         open_rows = family.completed_rows(X)
-        keep, gaps = (small and not many) or sparse.issparse(X), None
+        many = n > chunk and rows_of(family, X) is not None
+        keep, gaps, T = (small and not many) or sparse.issparse(X), None, None
         if len(open_rows):
             keep, T = small, family.statistics(X) if small or sparse.issparse(X) else None
             gaps = Gaps(family, X, open_rows, T)
             weight = gaps.weight(weight)
         self._batch = Blocks(
-            family, X, keep, weight, gaps, first_row, self.n_threads, self._memory, self.sizes
+            family, X, keep, weight, gaps, first_row, chunk, self.n_threads, self.sizes
         )
         if gaps is not None and small:
             self._batch.T = gaps.patch(slice(0, n), T)
-        elif keep and family.small_gaussian() is None:
-            _ = self._batch.T  # which compiled steps of Gaussian clusters do without
-        self._large = self._few = None
-        if n > self.sizes.leaf_rows and (not many or gaps is not None):
-            self._batch.make_room()
-
-    def _as_large(self, family: Family, X: Points, first_row: int = 0) -> LargeBatch | None:
-        return LargeBatch.of(family, X, self.n_threads, self.sizes, first_row)
-
-    def _loaded(self) -> LargeBatch | None:
-        """Return the batch as passes in compiled code take it, if they can.
-
-        That does not depend on the number of rows: others may hold more of the batch.
-        """
-        batch = self._batch
-        if self._large is None and batch.gaps is None:
-            self._large = self._as_large(batch.family, batch.X, batch.first_row)
-        return self._large
-
-    def _over_rows(self, job: Callable[[slice], _Result]) -> list[_Result]:
-        return over_rows(job, len(self._batch.z), self.n_threads)
 
     # -- passes over the points -----------------------------------------------------------------
 
@@ -97,12 +71,7 @@ class CpuEngine(Engine):
         return finished_sweep(Tree(self.sweep_parts(score, sub, k, key)).total())
 
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
-        """Label every point and sum up as far as the tree goes."""
-        batch, large = self._batch, self._loaded()
-        own = pair_products(sub, batch.points)
-        if large is not None and own is not None and large.takes(score):
-            at = None if key is None else (key.seed, key.batch, key.sweep)
-            return large.sweep(batch.weight, score, own, k, at, (batch.z, batch.sub))
+        """Label every point and sum up as far as chunks go."""
         return self._batch.sweep(score, sub, k, key)
 
     def resplit(
@@ -115,31 +84,23 @@ class CpuEngine(Engine):
     def resplit_parts(
         self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
     ) -> list[Part]:
-        """Try new sub-labels and sum up as far as the tree goes."""
-        batch, large = self._batch, self._loaded()
-        pairs = pair_products(sub, batch.points)
-        if large is not None and pairs is not None:
-            return large.resplit(batch.weight, batch.z, batch.trial, chosen, pairs)
-        return self._batch.resplit(sub, chosen, doubts=doubts)
+        """Try new sub-labels and sum up as far as chunks go."""
+        return self._batch.resplit(sub, chosen)
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""
-        batch = self._batch
-
-        def adopt(at: slice) -> Labels:
-            rows = np.zeros((len(chosen), 2), dtype=np.int64)
-            labelling.take_trial(chosen, batch.trial[at], batch.z[at], batch.sub[at], rows)
-            return rows
-
-        first, *others = self._over_rows(adopt)
-        for rows in others:
-            first += rows
-        return first
+        batch, k = self._batch, len(chosen)
+        np.copyto(batch.sub, batch.trial, where=np.append(chosen, False)[batch.z])
+        inside = batch.z >= 0
+        cell = 2 * batch.z[inside] + batch.sub[inside]
+        return np.bincount(cell, minlength=2 * k).reshape(k, 2)
 
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label."""
         batch = self._batch
-        self._over_rows(lambda at: labelling.rename(label, sublabel, batch.z[at], batch.sub[at]))
+        cell = np.where(batch.z >= 0, 2 * batch.z + batch.sub, -1)
+        np.take(np.append(label, -1), cell, out=batch.z, mode="wrap")
+        batch.sub[:] = np.where(cell >= 0, np.append(sublabel, 0)[cell], batch.sub)
 
     def start(self, labels: Labels) -> None:
         """Set the labels."""
@@ -149,24 +110,10 @@ class CpuEngine(Engine):
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
         batch = self._batch
-
-        def least(at: slice) -> tuple[Labels, Array]:
-            row, low = np.full(k, -1, dtype=np.int64), np.empty(k)
-            first = batch.first_row + at.start
-            labelling.least(key.seed, key.batch, key.sweep, first, batch.z[at], row, low)
-            return np.where(row < 0, -1, row + at.start), np.where(row < 0, np.inf, low)
-
-        rows, lows = zip(*self._over_rows(least), strict=True)
-        row = np.stack(rows)[np.argmin(lows, axis=0), np.arange(k)]
+        row, _ = least_rows(key, batch.first_row, batch.z, k)
         out = np.zeros((k, len(batch.family.prior)))
         have = row >= 0
-        T = batch.T
-        if T is None:
-            out[have] = self.statistics_of(row[have])
-        elif isinstance(T, np.ndarray):
-            out[have] = T[row[have]]
-        else:
-            labelling.take_csr(T.data, T.indices, T.indptr, row, out)
+        out[have] = self.statistics_of(row[have])
         return out
 
     def statistics_of(self, rows: NDArray[np.int64]) -> Array:
@@ -184,7 +131,7 @@ class CpuEngine(Engine):
         return Tree(self.joined_parts(pairs, frames)).total()[0]
 
     def joined_parts(self, pairs: Labels, frames: Frames) -> list[Part]:
-        """Do as `joined` does, as far as the tree of sums goes."""
+        """Do as `joined` does, as far as chunks go."""
         return self._batch.joined(pairs, frames)
 
     def has_gaps(self) -> bool:
@@ -207,22 +154,18 @@ class CpuEngine(Engine):
         return Tree(self.gap_sums_parts(k, score)).total()[0]
 
     def gap_sums_parts(self, k: int, score: Score | None) -> list[Part]:
-        """Do as `gap_sums` does, as far as the tree of sums goes."""
+        """Do as `gap_sums` does, as far as chunks go."""
         return self._batch.gap_sums(k, score)
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Labels, Labels]:
         """Return each row's id, and its sub-label."""
-        z, sub = self._batch.z[skip:], self._batch.sub[skip:]
-        if len(z) <= self.sizes.leaf_rows:  # which is done before threads are asked
-            out = np.empty(len(z), np.int64)
-            labelling.named(z, ids, out)
-            return out, sub.copy()
-        return named_labels(ids, self.n_threads, z), copied(sub, self.n_threads)
+        return named_labels(ids, self._batch.z[skip:]), self._batch.sub[skip:].copy()
 
     @property
     def n_rows(self) -> int:
         """The number of rows of the batch."""
-        return self._batch.n
+        n: int = self._batch.n
+        return n
 
     @property
     def labels(self) -> Labels:
@@ -233,6 +176,8 @@ class CpuEngine(Engine):
     def sublabels(self) -> Labels:
         """The sub-labels (n,)."""
         return self._batch.sub
+
+    # -- other rows -----------------------------------------------------------------------------
 
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component of each row."""
@@ -245,67 +190,67 @@ class CpuEngine(Engine):
             out[others] = self.assign(family, X[others], score)
             out[gaps] = self.evaluate(family, X[gaps], score, Best())
             return out
-        large = self._as_large(family, X)
-        if large is not None and large.takes(score):
-            return large.assign(score)
+        form, n = form_of(score), X.shape[0]
+        rows = rows_of(family, X) if isinstance(form, Products) else None
+        out = np.empty(n, dtype=np.int64)
+        if rows is not None and isinstance(form, Products) and X.shape[1] < MANY:
+            by = form.parts
+
+            def find(at: slice) -> None:
+                core.best_labels(rows._replace(X=rows.X[at]), by, out[at])
+
+            together(self.n_threads, find, cut(n, _LONG))
+            return out
         whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
+        wide = rows if isinstance(form, Products) and form.triangular is not None else None
 
-        def statistics(rows: slice) -> Points:
-            return family.statistics(X[rows]) if whole is None else whole[rows]
+        def statistics(at: slice) -> Points:
+            if wide is not None:
+                return in_frame(wide._replace(X=wide.X[at]))
+            return family.statistics(X[at]) if whole is None else whole[at]
 
-        def at_once(rows: slice) -> Labels | None:
-            """Return labels by the rows in the family's frame, if that is enough for them."""
-            return None if pruning is None else pruning.best(family.embed(X[rows]))
-
-        form, some = form_of(score), slice(SOME_ROWS)
-        pruning = form.pruning if isinstance(form, Products) else None
         with allowed(self.n_threads):
-            easy = at_once(some) is not None
-            if not easy:
-                form.ready(lambda: statistics(some))
-        by_score = Labeller(score, statistics(slice(1)))  # which may be sparse
-        cells = LONG_CELLS if by_score.fused else BLOCK_CELLS
-        size = size_of_blocks(family, X, cells, self.sizes)
+            form.ready(lambda: statistics(slice(SOME_ROWS)))
+        by_score = Labeller(score, dense=isinstance(statistics(slice(1)), np.ndarray))
 
-        def labels(rows: slice) -> Labels:
-            z = at_once(rows) if easy else None
-            if z is None:
-                parts = cut(rows.stop, size, rows.start)
-                z = np.concatenate([by_score.best_alone(statistics(part)) for part in parts])
-            return z
+        def label(at: slice) -> None:
+            out[at] = by_score.best_alone(statistics(at))
 
-        # rows alone take less room than their statistics: longer runs, of which there are fewer
-        long = block_rows(X.shape[1], 64, BLOCK_CELLS) if easy else size
-        threads = min(self.n_threads, _PAYING) if easy else self.n_threads
-        return np.concatenate(together(threads, labels, cut(X.shape[0], max(size, long))))
+        size = _FEW // 2 if wide is not None else self._block_rows(family, X)
+        together(self.n_threads, label, cut(n, size))
+        return out
 
     def few_rows(self) -> FewRows | None:
-        """Return the rows of a small batch; none to a subclass with passes of its own.
-
-        Nor if some rows have gaps: each sweep completes such rows anew, and who takes rows from
-        here knows nothing of it.
-        """
+        """Return the rows of a small batch."""
         batch = self._batch
-        if self._few is not None:
-            return self._few
-        if self._has_own_passes() or (batch.gaps is not None and batch.gaps.seen is None):
+        if batch.gaps is not None or not 0 < batch.n <= _FEW:
             return None
-        if batch.keep and 0 < batch.n <= self.sizes.leaf_rows:
-            self._few = batch.few_rows()
-        return self._few
-
-    def _has_own_passes(self) -> bool:
-        """Whether this is a subclass that passes over rows in its own way."""
-        kind = type(self)
-        return kind.sweep is not CpuEngine.sweep or kind.resplit is not CpuEngine.resplit
+        return FewRows(batch.weight, batch.z, batch.sub)
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]
     ) -> NDArray[np.generic]:
         """Apply ``what`` to the scores of blocks of rows."""
-        blocks = cut(X.shape[0], size_of_blocks(family, X, BLOCK_CELLS, self.sizes))
+        blocks = cut(X.shape[0], self._block_rows(family, X))
         return np.concatenate(
             together(
                 self.n_threads, lambda rows: what(observed_scores(family, score, X[rows])), blocks
             )
         )
+
+    def _block_rows(self, family: Family, X: Points) -> int:
+        """Return how many rows at a time are scored and not kept."""
+        p = 64 if sparse.issparse(X) else len(family.prior)
+        return self.sizes.block_rows or block_rows(p, 64)
+
+
+def least_rows(key: Key, first: int, z: Labels, k: int) -> tuple[Labels, Array]:
+    """Return the row of each cluster that has the least uniform, -1 for none, and the latter."""
+    u = np.empty((2, len(z)))
+    core.uniforms((*key_words(key), first), u)
+    row, low = np.full(k, -1), np.full(k, np.inf)
+    inside = np.flatnonzero((z >= 0) & (z < k))
+    np.minimum.at(low, z[inside], u[0, inside])
+    least = inside[u[0, inside] == low[z[inside]]][::-1]  # the first of equals is written last
+    row[z[least]] = least
+    return row, low

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.core import label_scores
+from scstream.core import label_scores, uniforms
 from scstream.engines.base import Key
+from scstream.engines.sums import by_label
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion
 from scstream.families.scores import Labels, Points, Score, to_dense
-from scstream.kernels import labelling
 
 _ANY = Key(0, 0, 0)  # of draws that are the same in each sweep
 _APART = 44  # bits of a row's number behind which draws for its entries are kept apart
@@ -92,10 +92,10 @@ class Gaps:
         if T is not None:
             T[self.rows] = self._done
 
-    def add(
-        self, rows: slice, z: Labels, weight: Array, completion: Completion | None, to: Array
-    ) -> None:
-        """Add those of a run of rows to ``to`` (k, 1, p) by the batch's labels and weights (n,).
+    def sums(
+        self, rows: slice, z: Labels, weight: Array, completion: Completion | None, k: int
+    ) -> Array:
+        """Return the sums (k, p) of those of a run of rows by the batch's labels and weights (n,).
 
         They are as last completed; or the expected ones by a completion, each row counting by the
         share of its statistics that is observed. Nothing else changes.
@@ -107,7 +107,7 @@ class Gaps:
             seen = self._open(some)
             T = completion.completed(seen, np.maximum(labels, 0), None)
             w = w * np.mean(~np.isnan(seen), axis=1)
-        labelling.add_by_label(T, w, labels, np.zeros_like(labels), to)
+        return by_label(T, w, labels, np.zeros_like(labels), k)[:, 0]
 
     def label(
         self, rows: slice, T: Array, score: Score, completion: Completion, draws: Draws
@@ -190,7 +190,7 @@ class Draws:
         both = np.empty((2, rows.stop - rows.start))
         for j in range(0, width, 2):
             first = self._first + rows.start + ((j // 2 + 1) << _APART)
-            labelling.uniforms(key.seed, key.batch, key.sweep, first, both)
+            uniforms((key.seed, key.batch, key.sweep, first), both)
             u[j : j + 2] = both[:, at]
         return u[:width]
 

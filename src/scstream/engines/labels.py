@@ -5,18 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from scstream import core
-from scstream.core import Scores
 from scstream.families.contract import Array
 from scstream.families.left_out import LeftOutScore, Members
 from scstream.families.scores import Labels, Points, Products, Score, fast_scores, form_of
-from scstream.kernels.labelling import Pairs
 
-_LONG = 512  # statistics of which float32 would leave too much open
+_LONG = 600  # statistics of which float32 would leave too much open
 _NO_LABELS, _NONE = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 class Labeller:
-    """Labels rows such as some points by a score.
+    """Labels rows, whose statistics are dense or not, by a score.
 
     Attributes
     ----------
@@ -24,13 +22,12 @@ class Labeller:
         Whether scores and labels are found at once, by the core.
     """
 
-    def __init__(self, score: Score, points: Points) -> None:
+    def __init__(self, score: Score, *, dense: bool) -> None:
         form = form_of(score)
         self._score, self._form = score, form if isinstance(form, Products) else None
         self.fused = False
-        if isinstance(form, Products) and form.pruning is None and isinstance(points, np.ndarray):
-            parts = (form.eta, form.const, form.power)
-            self._by = Scores(*(np.ascontiguousarray(part, dtype=np.float64) for part in parts))
+        if isinstance(form, Products) and form.triangular is None and dense:
+            self._by = form.parts
             self.fused = self._by.eta.shape[1] <= _LONG
 
     def draw(self, T: Points, u: Array, z: Labels, second: Labels, doubt: Array) -> None:
@@ -65,11 +62,3 @@ def label_members(
     """
     scores = np.ascontiguousarray(score.of_members(*rows))
     core.label_scores(scores, u, rows.z, second, doubt)
-
-
-def pair_products(sub: Score, points: Points) -> Pairs | None:
-    """Return what kernels need to score rows under their own pairs, None if they cannot."""
-    match form_of(sub):
-        case Products(solves_pairs=False) as form if isinstance(points, np.ndarray):
-            return Pairs(form.eta, form.const, form.power)
-    return None

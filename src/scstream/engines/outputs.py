@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from scstream.families.contract import Array
-from scstream.kernels import labelling
-from scstream.support.threads import over_rows
 
 
 class Best:
@@ -56,9 +54,6 @@ class Probabilities:
         return scores.softmax(dim=1)[:, : self.k]
 
 
-def named_labels(ids: NDArray[np.int64], n_threads: int, labels: Any) -> NDArray[np.int64]:
-    """Return the ids (n,) of components."""
-    z: NDArray[np.int64] = np.ascontiguousarray(labels, dtype=np.int64)
-    out = np.empty(len(z), np.int64)
-    over_rows(lambda at: labelling.named(z[at], ids, out[at]), len(z), n_threads)
-    return out
+def named_labels(ids: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ids (n,) of components; a label of -1 stays that."""
+    return np.append(ids, -1)[labels]

@@ -50,8 +50,7 @@ class Predicting(Asked):
             score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
-        threads = 1 if is_collection(X) else check.resolve_threads(self.n_jobs)
-        ids = partial(named_labels, np.append(learner.state.ids, -1), threads)
+        ids = partial(named_labels, learner.state.ids)
         return self._evaluate(learner.family, X, score, Best(), ids)
 
     @numpy_defaults

@@ -84,7 +84,7 @@ class LeftOutScore:
         scores = fast_scores(form, T)
         best = scores.max(axis=1)
         scores = self._left_out(scores, Members(T, z, weight))
-        if form.pruning is None:
+        if form.triangular is None:
             return scores
         fell = _fell(scores, best, z)
         if len(fell):

@@ -11,7 +11,6 @@ from scstream.families.contract import Array, Family, GaussianPrior
 from scstream.families.gaussian_scores import DrawnScore, PredictiveScore, shared
 from scstream.families.packed import means, unpack, upper
 from scstream.families.scores import Score
-from scstream.kernels import pruning
 
 
 class Posterior(NamedTuple):
@@ -157,14 +156,4 @@ class NormalWishart(Family):
         const, power = np.empty(len(s)), np.empty(len(s))
         more = self._nu - self._kappa
         core.student_levels(factors, log_det, more, log_weight, const, power)
-        return PredictiveScore(factors, const, power, d, lambda: self._widths(s))
-
-    def _widths(self, s: Array) -> tuple[Array, Array]:
-        """Return posteriors' means (k, d), and bounds (k,) of their scatters' eigenvalues."""
-        mean, widest = np.empty((len(s), len(self._m))), np.empty(len(s))
-
-        def fill(cut: slice) -> None:
-            pruning.widths(s[cut], self._prior, len(self._m), mean[cut], widest[cut])
-
-        shared(fill, len(s), len(self._m))
-        return mean, widest
+        return PredictiveScore(factors, const, power, d)

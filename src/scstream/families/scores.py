@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.kernels import scores
-from scstream.kernels.pruning import Predictives, Students
+from scstream import core
+from scstream.core import Scores
+from scstream.families.triangular import MANY, Triangular
 from scstream.support.threads import over_rows
 
 Array = NDArray[np.float64]
@@ -45,30 +46,6 @@ SOME_ROWS = 8  # by which a score finds out what it has to get ready
 SomeRows: TypeAlias = Callable[[], Points]
 
 
-class Pruning(Protocol):
-    """Rules out most components of a row before these are scored."""
-
-    def ready(self, some: SomeRows) -> None:
-        """Compute what rows such as some need, before threads share the work."""
-        ...
-
-    def scores(self, T: Points) -> Array:
-        """Return the scores (n, k), upper bounds of those that are 25 or more below the best."""
-        ...
-
-    def best(self, Z: Array) -> Labels | None:
-        """Return the best components of rows (n, d) in the family's frame, if few come close."""
-        ...
-
-    def students(self) -> Students | None:
-        """Return what kernels need to score rows by triangular solutions, if that is all."""
-        ...
-
-    def predictives(self) -> Predictives | None:
-        """Return what kernels need to rule them out, if rows such as some come close to few."""
-        ...
-
-
 @dataclass(frozen=True)
 class Products:
     """Scores by products of statistics and parameters: linear, Student-t, or some of each.
@@ -80,17 +57,17 @@ class Products:
     const, power : ndarray (k,)
         Scores are ``const - power log(T @ eta)`` where the power is positive, Student-t densities
         by their quadratic forms. They are ``T @ eta`` where it is 0, or where both are empty.
-    solves_pairs : bool
-        Whether the score's own `pairs` is quicker than products.
-    pruning : Pruning or None
-        What rules components out, where products would take longer.
+    columns : int
+        Of rows z whose statistics are ``(1, z, z z')``, else 0.
+    factors : callable, optional
+        Returns triangular factors, where that is quicker than by the parameters.
     """
 
     make: Callable[[], Array]
     const: Array = field(default_factory=lambda: _NOTHING)
     power: Array = field(default_factory=lambda: _NOTHING)
-    solves_pairs: bool = False
-    pruning: Pruning | None = None
+    columns: int = 0
+    factors: Callable[[], Triangular | None] | None = None
 
     @property
     def eta(self) -> Array:
@@ -102,12 +79,29 @@ class Products:
         """Whether some components are Student-t densities."""
         return len(self.power) > 0
 
+    @property
+    def parts(self) -> Scores:
+        """The parts, as the core takes them."""
+        return Scores(*(np.ascontiguousarray(x) for x in (self.eta, self.const, self.power)))
+
+    @cached_property
+    def triangular(self) -> Triangular | None:
+        """The same by triangular factors, where rows have many columns."""
+        if self.columns < MANY:
+            return None
+        if self.factors is not None:
+            return self.factors()
+        return Triangular.of(self.eta, self.const, self.power)
+
+    def pairs(self, T: Array, z: Labels) -> Array:
+        """Return the scores (n, 2) of rows with many columns under their own pairs."""
+        assert self.triangular is not None
+        return self.triangular.pairs(np.ascontiguousarray(T[:, 1 : 1 + self.columns]), z)
+
     def ready(self, some: SomeRows) -> None:
         """Compute what rows such as some need, before threads share the work."""
-        if self.pruning is None:
+        if self.triangular is None:
             self.make()
-        else:
-            self.pruning.ready(some)
 
 
 @dataclass(frozen=True)
@@ -156,7 +150,7 @@ class LinearScore:
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
-        return products(T, self.eta)
+        return scored(T, Scores(self.eta, _NOTHING, _NOTHING))
 
     def part(self, rows: slice) -> LinearScore:
         """Return some of the components."""
@@ -164,7 +158,7 @@ class LinearScore:
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
-        return _pair_products(T, self.eta, z)
+        return scored_pairs(T, Scores(self.eta, _NOTHING, _NOTHING), z)
 
 
 @dataclass(frozen=True)
@@ -189,15 +183,11 @@ class StudentScore:
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
-        q = products(T, self.quad)
-        scores.student(q, self.const, self.power)
-        return q
+        return scored(T, Scores(self.quad, self.const, self.power))
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
-        q = _pair_products(T, self.quad, z)
-        scores.student_pairs(q, self.const, self.power, z)
-        return q
+        return scored_pairs(T, Scores(self.quad, self.const, self.power), z)
 
 
 @dataclass(frozen=True)
@@ -240,7 +230,11 @@ class JoinedScore:
 
     parts: Sequence[Score]
 
-    @property
+    def __reduce__(self) -> Any:
+        """Travel as the parts."""
+        return JoinedScore, (self.parts,)
+
+    @cached_property
     def form(self) -> Form:
         """The form: that of the parts, or opaque if some have no products."""
         forms = [form_of(part) for part in self.parts]
@@ -258,40 +252,30 @@ class JoinedScore:
         return self.parts[0].pairs(T, z)
 
 
-class _JoinedPruning:
-    """Rules out components of several scores side by side, each for itself."""
-
-    def __init__(self, parts: list[Products]) -> None:
-        self._parts = parts
-
-    def ready(self, some: SomeRows) -> None:
-        _all_ready(self._parts, some)
-
-    def scores(self, T: Points) -> Array:
-        return np.concatenate([fast_scores(part, T) for part in self._parts], axis=1)
-
-    def best(self, Z: Array) -> Labels | None:
-        return None
-
-    def students(self) -> None:
-        return None
-
-    predictives = students
-
-
 def _joined(parts: list[Products]) -> Products:
     """Return products side by side."""
     const = power = _NOTHING
     if any(part.student for part in parts):
-        flat = [part.const if part.student else np.zeros(len(part.eta)) for part in parts]
-        const = np.concatenate(flat)
-        flat = [part.power if part.student else np.zeros(len(part.eta)) for part in parts]
-        power = np.concatenate(flat)
-    pruning = _JoinedPruning(parts) if any(part.pruning for part in parts) else None
-    solves = any(part.solves_pairs for part in parts)
-    return Products(
-        lambda: np.concatenate([part.eta for part in parts]), const, power, solves, pruning
-    )
+        none = [np.zeros(0 if part.student else len(part.eta)) for part in parts]
+        const = np.concatenate(
+            [x for part, y in zip(parts, none, strict=True) for x in (part.const, y)]
+        )
+        power = np.concatenate(
+            [x for part, y in zip(parts, none, strict=True) for x in (part.power, y)]
+        )
+    columns = max(part.columns for part in parts)
+
+    def eta() -> Array:
+        return np.concatenate([part.eta for part in parts])
+
+    def factors() -> Triangular | None:
+        each = [
+            part.triangular or Triangular.of(part.eta, part.const, part.power) for part in parts
+        ]
+        found = [one for one in each if one is not None]
+        return Triangular.joined(found) if len(found) == len(parts) else None
+
+    return Products(eta, const, power, columns, factors)
 
 
 def _all_ready(forms: Sequence[Form], some: SomeRows) -> None:
@@ -300,17 +284,15 @@ def _all_ready(forms: Sequence[Form], some: SomeRows) -> None:
 
 
 def fast_scores(form: Products, T: Points) -> Array:
-    """Return scores (n, k) by BLAS, upper bounds of those ruled out.
+    """Return scores (n, k) by BLAS, upper bounds of those of 37 nats or more below the best.
 
     BLAS may round a row's products differently by where in a block the row is. So this is for
-    blocks that are always cut at the same rows; others take the score's `block`.
+    blocks that are always cut at the same rows; others take the score's `block`. Of rows with many
+    columns only the first statistics are read.
     """
-    if form.pruning is not None:
-        return form.pruning.scores(T)
-    q: Array = np.asarray(T @ form.eta.T)
-    if form.student:
-        scores.student(q, form.const, form.power)
-    return q
+    if form.triangular is not None:
+        return form.triangular.scores(np.ascontiguousarray(T[:, 1 : 1 + form.columns]))
+    return _finished(np.asarray(T @ form.eta.T), form.const, form.power)
 
 
 def to_dense(T: Points) -> Array:
@@ -327,19 +309,33 @@ def stack(parts: Sequence[Points]) -> Points:
     return np.concatenate(parts)
 
 
-def products(T: Points, eta: Array) -> Array:
-    """Return ``T @ eta.T`` (n, k), the same bits wherever a row stands."""
-    if not isinstance(T, np.ndarray):
-        return np.asarray(T @ eta.T)  # SciPy goes row by row
-    out = np.empty((len(T), len(eta)))
-    over_rows(lambda rows: scores.products(T[rows], eta, out[rows]), len(T), width=eta.size)
+def scored(T: Points, by: Scores) -> Array:
+    """Return scores (n, k), the same bits wherever a row stands."""
+    if not isinstance(T, np.ndarray):  # SciPy goes row by row
+        return _finished(np.asarray(T @ by.eta.T), by.level, by.power)
+    T, by = np.ascontiguousarray(T), Scores(*map(np.ascontiguousarray, by))
+    out = np.empty((len(T), len(by.eta)))
+    over_rows(lambda rows: core.score_rows(T[rows], by, out[rows]), len(T), width=by.eta.size)
     return out
 
 
-def _pair_products(T: Points, eta: Array, z: Labels) -> Array:
-    out = np.empty((T.shape[0], 2))
+def scored_pairs(T: Points, by: Scores, z: Labels) -> Array:
+    """Return the scores (n, 2) of rows under their own pairs, the same bits wherever they stand."""
     if isinstance(T, np.ndarray):
-        scores.pair_products(T, eta, z, out)
-    else:
-        scores.pair_products_csr(T.data, T.indices, T.indptr, eta, z, out)
-    return out
+        out = np.empty((len(T), 2))
+        by = Scores(*map(np.ascontiguousarray, by))
+        core.score_pairs(np.ascontiguousarray(T), by, np.ascontiguousarray(z), out)
+        return out
+    n, own = T.shape[0], np.column_stack([2 * z, 2 * z + 1])
+    row = np.repeat(np.arange(n), np.diff(T.indptr))
+    eta = [T.data * by.eta[own[row, side], T.indices] for side in range(2)]
+    products = np.column_stack([np.bincount(row, one, n).astype(np.float64) for one in eta])
+    return _finished(products, *(x[own] if len(x) else x for x in (by.level, by.power)))
+
+
+def _finished(products: Array, level: Array, power: Array) -> Array:
+    """Return scores by products: where the power is positive they are in a logarithm."""
+    if len(power) == 0:
+        return products
+    students = level - power * np.log(np.maximum(products, 1.0))
+    return students if (power > 0.0).all() else np.where(power > 0.0, students, products)

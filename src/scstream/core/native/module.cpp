@@ -3,8 +3,10 @@
 #include "counts.hpp"
 #include "gaussian.hpp"
 #include "mixture.hpp"
+#include "columns.hpp"
 #include "pass.hpp"
 #include "steps.hpp"
+#include "rows.hpp"
 #include "text.hpp"
 
 NB_MODULE(_compiled, m) {
@@ -32,7 +34,7 @@ NB_MODULE(_compiled, m) {
     m.def("add_rises", &scstream::add_rises, "counts"_a, "conc"_a.noconvert(), "z"_a.noconvert(),
           "less"_a.noconvert(), "out"_a.noconvert());
     m.def("sweep", &scstream::sweep, "rows"_a, "weight"_a.noconvert(), "scores"_a, "pairs"_a,
-          "key"_a.none(), "leaf_rows"_a, "z"_a.noconvert(), "sub"_a.noconvert(), "sums"_a);
+          "key"_a.none(), "z"_a.noconvert(), "sub"_a.noconvert(), "sums"_a);
     m.def("fill_statistics", &scstream::fill_statistics, "rows"_a, "out"_a.noconvert());
     m.def("best_labels", &scstream::best_labels, "rows"_a, "scores"_a, "out"_a.noconvert());
     m.def("label_rows", &scstream::label_rows, "T"_a.noconvert(), "scores"_a, "u"_a.noconvert(),
@@ -40,8 +42,7 @@ NB_MODULE(_compiled, m) {
     m.def("label_scores", &scstream::label_scores, "scores"_a.noconvert(), "u"_a.noconvert(),
           "z"_a.noconvert(), "second"_a.noconvert(), "doubt"_a.noconvert());
     m.def("try_sublabels", &scstream::try_sublabels, "rows"_a, "weight"_a.noconvert(), "pairs"_a,
-          "chosen"_a.noconvert(), "leaf_rows"_a, "z"_a.noconvert(), "trial"_a.noconvert(),
-          "sums"_a);
+          "chosen"_a.noconvert(), "z"_a.noconvert(), "trial"_a.noconvert(), "sums"_a);
     const nanobind::call_guard<nanobind::gil_scoped_release> unlocked;
     m.def("factor", &scstream::py_factor, "s"_a.noconvert(), "prior"_a.noconvert(),
           "vector"_a.noconvert(), "out"_a.noconvert(), "log_det"_a.noconvert(), unlocked);
@@ -68,4 +69,15 @@ NB_MODULE(_compiled, m) {
           "first"_a.noconvert(), "out"_a);
     m.def("may_move", &scstream::may_move, "standing"_a, "log_u"_a.noconvert(), "greedy"_a,
           "prior"_a, "how"_a, "limits"_a);
+    m.def("uniforms", &scstream::uniforms, "key"_a, "out"_a.noconvert());
+    m.def("score_rows", &scstream::score_rows, "T"_a.noconvert(), "scores"_a,
+          "out"_a.noconvert());
+    m.def("score_pairs", &scstream::score_pairs, "T"_a.noconvert(), "pairs"_a, "z"_a.noconvert(),
+          "out"_a.noconvert());
+    m.def("choose_sublabels", &scstream::choose_sublabels, "scores"_a.noconvert(),
+          "u"_a.noconvert(), "sub"_a.noconvert(), "share"_a.noconvert(), "doubt"_a.noconvert());
+    m.def("distances", &scstream::distances, "Z"_a.noconvert(), "W"_a.noconvert(),
+          "b"_a.noconvert(), "rows"_a.noconvert(), "which"_a.noconvert(), "out"_a.noconvert());
+    m.def("sum_products", &scstream::sum_products, "Z"_a.noconvert(), "weight"_a.noconvert(),
+          "share"_a.noconvert(), "z"_a.noconvert(), "out"_a.noconvert());
 }

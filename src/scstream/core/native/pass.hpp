@@ -74,6 +74,11 @@ struct Scores {
         const double *e = eta + c * p;
         double x = 0.0;
         for (std::int64_t q = 0; q < p; ++q) x += t[q] * e[q];
+        return finished(x, c);
+    }
+
+    // The score of component c of which the product is x.
+    double finished(double x, std::int64_t c) const {
         if (power == nullptr || !(power[c] > 0.0)) return x;
         return level[c] - power[c] * (x > 1.0 ? logarithm(std::min(x, 1e300)) : 0.0);
     }
@@ -102,6 +107,11 @@ inline Scores scores_of(const nb::tuple &given, std::int64_t p) {
     const bool plain = power.shape(0) == 0;
     return {eta.data(), plain ? nullptr : level.data(), plain ? nullptr : power.data(),
             static_cast<std::int64_t>(k), p};
+}
+
+inline Key key_of(const nb::tuple &words) {
+    return {part<std::uint64_t>(words, 0), part<std::uint64_t>(words, 1),
+            part<std::uint64_t>(words, 2), part<std::uint64_t>(words, 3)};
 }
 
 // What one row is given: a label, the best other one, and by how much that scores more.
@@ -289,64 +299,14 @@ class Chooser {
     std::vector<double> exact_;
 };
 
-// Sums over rows by label and sub-label, for some leaves at a time; see `Engine.sweep`.
-struct Node {
+// Sums over rows by label and sub-label; see `Engine.sweep`.
+struct Sums {
     std::vector<double> current, doubt;
     std::vector<std::int64_t> rows, rivals;
 
-    Node(std::int64_t k, std::int64_t p, bool pairs)
+    Sums(std::int64_t k, std::int64_t p, bool pairs)
         : current(k * 2 * p), doubt(pairs ? k * k : k), rows(pairs ? 2 * k : 0),
           rivals(pairs ? k * k : 0) {}
-
-    void clear() {
-        std::fill(current.begin(), current.end(), 0.0);
-        std::fill(doubt.begin(), doubt.end(), 0.0);
-        std::fill(rows.begin(), rows.end(), 0);
-        std::fill(rivals.begin(), rivals.end(), 0);
-    }
-
-    void add(const Node &right) {
-        const auto plus = [](auto &into, const auto &more) {
-            for (std::size_t i = 0; i < into.size(); ++i) into[i] += more[i];
-        };
-        plus(current, right.current);
-        plus(doubt, right.doubt);
-        plus(rows, right.rows);
-        plus(rivals, right.rivals);
-    }
-};
-
-// Adds up leaves of rows along a binary tree: the same bits however rows are shared out.
-class Tree {
-  public:
-    Tree(std::int64_t k, std::int64_t p, bool pairs) : k_(k), p_(p), pairs_(pairs) {}
-
-    Node &leaf() {
-        if (held_ == nodes_.size()) nodes_.emplace_back(k_, p_, pairs_);
-        nodes_[held_].clear();
-        return nodes_[held_];
-    }
-
-    void finish_leaf() {
-        ++held_;
-        for (std::uint64_t done = ++leaves_; done % 2 == 0; done /= 2) {
-            nodes_[held_ - 2].add(nodes_[held_ - 1]);
-            --held_;
-        }
-    }
-
-    // What the leaves come to: of a run that is not a power of two, the smaller ones first.
-    const Node &total() {
-        for (; held_ > 1; --held_) nodes_[held_ - 2].add(nodes_[held_ - 1]);
-        return nodes_[0];
-    }
-
-  private:
-    const std::int64_t k_, p_;
-    const bool pairs_;
-    std::size_t held_ = 0;
-    std::uint64_t leaves_ = 0;
-    std::vector<Node> nodes_;
 };
 
 inline void add_to(double *to, const double *t, double w, std::int64_t p) {
@@ -400,71 +360,61 @@ class Divider {
 };
 
 inline void sweep_rows(const Rows &rows, const Scores &by, const Scores &pairs, const Key *key,
-                       std::int64_t leaf_rows, const Labelled &found, Tree &tree) {
+                       const Labelled &found, Sums &to) {
     const std::int64_t p = by.p, k = pairs.k / 2;
     Chooser chooser(by);
     Divider divider(pairs);
     Tile tile;
     Lane u, v, gap, share, own_doubt;
     std::vector<double> T(static_cast<std::size_t>(TILE * p));
-    for (std::int64_t leaf = 0; leaf < rows.n; leaf += leaf_rows) {
-        Node &to = tree.leaf();
-        const std::int64_t end = std::min(leaf + leaf_rows, rows.n);
-        for (std::int64_t start = leaf; start < end; start += TILE) {
-            const std::int64_t m = std::min<std::int64_t>(TILE, end - start);
-            for (std::int64_t i = 0; i < m; ++i) rows.fill(start + i, &T[i * p]);
-            if (key) fill_uniforms(*key, start, u, v);
-            chooser.choose(T.data(), m, key ? &u : nullptr, true, tile);
-            divider.gaps(T.data(), m, tile.label, gap);
-            if (key)
-                draw_sides(gap, v, share, own_doubt);
-            else
-                share_sides(gap, share, own_doubt);
-            for (std::int64_t i = 0; i < m; ++i) {
-                const std::int64_t row = start + i, c = tile.label[i], other = tile.second[i];
-                const bool inside = c < k, second = inside && (key ? share.at[i] > 0.0 : gap.at[i] > 0.0);
-                found.z[row] = inside ? c : -1;
-                found.sub[row] = second;
-                if (!inside) continue;
-                const double *t = &T[i * p], w = found.weight[row], two = w * share.at[i];
-                double *sums = &to.current[2 * c * p];
-                if (share.at[i] < 1.0) add_to(sums, t, w - two, p);
-                if (share.at[i] > 0.0) add_to(sums + p, t, two, p);
-                ++to.rows[2 * c + second];
-                to.doubt[c * k + c] += w * own_doubt.at[i];
-                if (0 <= other && other < k) {
-                    ++to.rivals[c * k + other];
-                    to.doubt[c * k + other] += w * tile.doubt.at[i];
-                }
+    for (std::int64_t start = 0; start < rows.n; start += TILE) {
+        const std::int64_t m = std::min<std::int64_t>(TILE, rows.n - start);
+        for (std::int64_t i = 0; i < m; ++i) rows.fill(start + i, &T[i * p]);
+        if (key) fill_uniforms(*key, start, u, v);
+        chooser.choose(T.data(), m, key ? &u : nullptr, true, tile);
+        divider.gaps(T.data(), m, tile.label, gap);
+        if (key)
+            draw_sides(gap, v, share, own_doubt);
+        else
+            share_sides(gap, share, own_doubt);
+        for (std::int64_t i = 0; i < m; ++i) {
+            const std::int64_t row = start + i, c = tile.label[i], other = tile.second[i];
+            const bool inside = c < k, second = inside && (key ? share.at[i] > 0.0 : gap.at[i] > 0.0);
+            found.z[row] = inside ? c : -1;
+            found.sub[row] = second;
+            if (!inside) continue;
+            const double *t = &T[i * p], w = found.weight[row], two = w * share.at[i];
+            double *sums = &to.current[2 * c * p];
+            if (share.at[i] < 1.0) add_to(sums, t, w - two, p);
+            if (share.at[i] > 0.0) add_to(sums + p, t, two, p);
+            ++to.rows[2 * c + second];
+            to.doubt[c * k + c] += w * own_doubt.at[i];
+            if (0 <= other && other < k) {
+                ++to.rivals[c * k + other];
+                to.doubt[c * k + other] += w * tile.doubt.at[i];
             }
         }
-        tree.finish_leaf();
     }
 }
 
 inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const nb::tuple &scores,
                   const nb::tuple &pairs, const std::optional<nb::tuple> &key,
-                  std::int64_t leaf_rows, const Row<std::int64_t> &z,
+                  const Row<std::int64_t> &z,
                   const Row<std::int64_t> &sub, const nb::tuple &sums) {
     const Rows points = rows_of(rows);
     const std::int64_t p = points.statistics(), n = points.n;
     const Scores by = scores_of(scores, p), own = scores_of(pairs, p);
-    require(by.k > 0 && own.k % 2 == 0 && own.k / 2 <= by.k && leaf_rows > 0,
+    require(by.k > 0 && own.k % 2 == 0 && own.k / 2 <= by.k,
             "there must be components, and two for each cluster");
     for (const std::size_t length : {weight.shape(0), z.shape(0), sub.shape(0)})
         require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
-    Key keyed{};
-    if (key)
-        keyed = {part<std::uint64_t>(*key, 0), part<std::uint64_t>(*key, 1),
-                 part<std::uint64_t>(*key, 2), part<std::uint64_t>(*key, 3)};
-    Tree tree(own.k / 2, p, true);
+    const Key keyed = key ? key_of(*key) : Key{};
+    Sums total(own.k / 2, p, true);
     {
         nb::gil_scoped_release free;
-        sweep_rows(points, by, own, key ? &keyed : nullptr, leaf_rows,
-                   {z.data(), sub.data(), weight.data()}, tree);
+        sweep_rows(points, by, own, key ? &keyed : nullptr, {z.data(), sub.data(), weight.data()},
+                   total);
     }
-    if (n == 0) tree.leaf();
-    const Node &total = tree.total();
     take<Flat>(sums, 0, total.current);
     take<FlatInts>(sums, 1, total.rows);
     take<FlatInts>(sums, 2, total.rivals);
@@ -565,49 +515,42 @@ inline void label_scores(const Table<const double> &scores, const Row<const doub
 
 inline void try_sublabels(const nb::tuple &rows, const Row<const double> &weight,
                           const nb::tuple &pairs, const Row<const bool> &chosen,
-                          std::int64_t leaf_rows, const Row<const std::int64_t> &z,
-                          const Row<std::int64_t> &trial, const nb::tuple &sums) {
+                          const Row<const std::int64_t> &z, const Row<std::int64_t> &trial,
+                          const nb::tuple &sums) {
     const Rows points = rows_of(rows);
     const std::int64_t p = points.statistics(), n = points.n, k = chosen.shape(0);
     const Scores own = scores_of(pairs, p);
-    require(own.k == 2 * k && leaf_rows > 0, "each cluster needs two components");
+    require(own.k == 2 * k, "each cluster needs two components");
     for (const std::size_t length : {weight.shape(0), z.shape(0), trial.shape(0)})
         require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
-    Tree tree(k, p, false);
+    Sums total(k, p, false);
     {
         nb::gil_scoped_release free;
         Divider divider(own);
         Lane gap, size, doubt;
         std::vector<double> T(static_cast<std::size_t>(TILE * p));
         std::int64_t row[TILE], label[TILE], m = 0;
-        for (std::int64_t leaf = 0; leaf < n; leaf += leaf_rows) {
-            Node &to = tree.leaf();
-            const std::int64_t end = std::min(leaf + leaf_rows, n);
-            for (std::int64_t at = leaf; at < end;) {
-                for (m = 0; at < end && m < TILE; ++at) {
-                    const std::int64_t c = z.data()[at];
-                    if (c < 0 || c >= k || !chosen.data()[c]) continue;
-                    points.fill(at, &T[m * p]);
-                    row[m] = at;
-                    label[m++] = c;
-                }
-                if (m == 0) continue;
-                divider.gaps(T.data(), m, label, gap);
-                for (std::int64_t i = 0; i < TILE; ++i) size.at[i] = -std::fabs(gap.at[i]);
-                fill_certainties(size, doubt);
-                for (std::int64_t i = 0; i < m; ++i) {
-                    const bool second = gap.at[i] > 0.0;
-                    const double w = weight.data()[row[i]];
-                    trial.data()[row[i]] = second;
-                    add_to(&to.current[(2 * label[i] + second) * p], &T[i * p], w, p);
-                    to.doubt[label[i]] += w * doubt.at[i];
-                }
+        for (std::int64_t at = 0; at < n;) {
+            for (m = 0; at < n && m < TILE; ++at) {
+                const std::int64_t c = z.data()[at];
+                if (c < 0 || c >= k || !chosen.data()[c]) continue;
+                points.fill(at, &T[m * p]);
+                row[m] = at;
+                label[m++] = c;
             }
-            tree.finish_leaf();
+            if (m == 0) continue;
+            divider.gaps(T.data(), m, label, gap);
+            for (std::int64_t i = 0; i < TILE; ++i) size.at[i] = -std::fabs(gap.at[i]);
+            fill_certainties(size, doubt);
+            for (std::int64_t i = 0; i < m; ++i) {
+                const bool second = gap.at[i] > 0.0;
+                const double w = weight.data()[row[i]];
+                trial.data()[row[i]] = second;
+                add_to(&total.current[(2 * label[i] + second) * p], &T[i * p], w, p);
+                total.doubt[label[i]] += w * doubt.at[i];
+            }
         }
     }
-    if (n == 0) tree.leaf();
-    const Node &total = tree.total();
     take<Flat>(sums, 0, total.current);
     take<Flat>(sums, 1, total.doubt);
 }

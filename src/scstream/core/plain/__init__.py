@@ -1,6 +1,7 @@
 """The core in plain NumPy: what the native one is tested against, and runs where there is none."""
 
 from scstream.core.plain.centres import approach, choose_nearest
+from scstream.core.plain.columns import distances, sum_products
 from scstream.core.plain.counts import add_rises, count_marginals
 from scstream.core.plain.gaussian import (
     boundaries,
@@ -15,12 +16,16 @@ from scstream.core.plain.gaussian import (
 from scstream.core.plain.mixture import log_gammas, log_weights, neighbours, split_ratios
 from scstream.core.plain.passes import (
     best_labels,
+    choose_sublabels,
     fill_statistics,
     label_rows,
     label_scores,
+    score_pairs,
+    score_rows,
     sweep,
     try_sublabels,
 )
+from scstream.core.plain.randomness import fill_uniforms as uniforms
 from scstream.core.plain.text import lay_out, scan
 
 __all__ = [
@@ -29,8 +34,10 @@ __all__ = [
     "best_labels",
     "boundaries",
     "choose_nearest",
+    "choose_sublabels",
     "count_marginals",
     "directions",
+    "distances",
     "drawn_scores",
     "factor",
     "fill_statistics",
@@ -42,10 +49,14 @@ __all__ = [
     "log_weights",
     "neighbours",
     "scan",
+    "score_pairs",
+    "score_rows",
     "split_ratios",
     "student_forms",
     "student_levels",
+    "sum_products",
     "sweep",
     "truncate",
     "try_sublabels",
+    "uniforms",
 ]

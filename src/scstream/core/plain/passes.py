@@ -12,19 +12,20 @@ if TYPE_CHECKING:
     from scstream.core import Floats, Ints, Rows, Scores
 
 CERTAIN = 25.0  # nats by which a label leads that is taken for certain
-Totals = list[np.ndarray]
+_ROWS = 4096  # that are taken at a time
 
 
 def sweep(
     rows: Rows, weight: Floats, scores: Scores, pairs: Scores,
-    key: tuple[int, int, int, int] | None, leaf_rows: int, z: Ints, sub: Ints,
+    key: tuple[int, int, int, int] | None, z: Ints, sub: Ints,
     sums: tuple[np.ndarray, ...],
 ) -> None:  # fmt: skip
     """Label rows, divide them among sub-clusters, and add up."""
     k = len(pairs.eta) // 2
-    leaves = []
-    for start in range(0, len(z), leaf_rows):
-        at = slice(start, min(start + leaf_rows, len(z)))
+    for total in sums:
+        total[...] = 0
+    for start in range(0, len(z), _ROWS):
+        at = slice(start, min(start + _ROWS, len(z)))
         T = statistics(rows, at)
         u = None if key is None else uniforms(key, start, len(T))
         label, second, doubt = choose(scored(T, scores), None if u is None else u[0])
@@ -36,22 +37,19 @@ def sweep(
         gap = own[:, 1] - own[:, 0]
         side, share, own_doubt = _shared(gap) if u is None else _drawn(gap, u[1][inside])
         sub[at][inside] = side
-        leaf = [np.zeros(total.shape, total.dtype) for total in sums]
-        np.add.at(leaf[0][:, 0], c, (w - w * share)[:, None] * T)
-        np.add.at(leaf[0][:, 1], c, (w * share)[:, None] * T)
-        np.add.at(leaf[1], (c, side), 1)
+        np.add.at(sums[0][:, 0], c, (w - w * share)[:, None] * T)
+        np.add.at(sums[0][:, 1], c, (w * share)[:, None] * T)
+        np.add.at(sums[1], (c, side), 1)
         near = (second >= 0) & (second < k)
-        np.add.at(leaf[2], (c[near], second[near]), 1)
-        np.add.at(leaf[3], (c[near], second[near]), (w * doubt)[near])
-        np.add.at(leaf[3], (c, c), w * own_doubt)
-        leaves.append(leaf)
-    _fill(sums, leaves)
+        np.add.at(sums[2], (c[near], second[near]), 1)
+        np.add.at(sums[3], (c[near], second[near]), (w * doubt)[near])
+        np.add.at(sums[3], (c, c), w * own_doubt)
 
 
 def best_labels(rows: Rows, scores: Scores, out: Ints) -> None:
     """Find the best component of each row."""
-    for start in range(0, len(out), 4096):
-        at = slice(start, min(start + 4096, len(out)))
+    for start in range(0, len(out), _ROWS):
+        at = slice(start, min(start + _ROWS, len(out)))
         out[at] = np.argmax(scored(statistics(rows, at), scores), axis=1)
 
 
@@ -68,23 +66,42 @@ def label_scores(scores: Floats, u: Floats, z: Ints, second: Ints, doubt: Floats
 
 
 def try_sublabels(
-    rows: Rows, weight: Floats, pairs: Scores, chosen: np.ndarray, leaf_rows: int, z: Ints,
+    rows: Rows, weight: Floats, pairs: Scores, chosen: np.ndarray, z: Ints,
     trial: Ints, sums: tuple[np.ndarray, ...],
 ) -> None:  # fmt: skip
     """Find the better sub-labels of the chosen clusters' rows, and add up."""
-    leaves = []
-    for start in range(0, len(z), leaf_rows):
-        at = slice(start, min(start + leaf_rows, len(z)))
+    for total in sums:
+        total[...] = 0
+    for start in range(0, len(z), _ROWS):
+        at = slice(start, min(start + _ROWS, len(z)))
         mine = start + np.flatnonzero((z[at] >= 0) & chosen[z[at]])
         T, c, w = statistics(rows, mine), z[mine], weight[mine]
         own = scored_pairs(T, pairs, c)
         gap = own[:, 1] - own[:, 0]
         trial[mine] = gap > 0.0
-        leaf = [np.zeros(total.shape) for total in sums]
-        np.add.at(leaf[0], (c, trial[mine]), w[:, None] * T)
-        np.add.at(leaf[1], c, w * certainty(-np.abs(gap)))
-        leaves.append(leaf)
-    _fill(sums, leaves)
+        np.add.at(sums[0], (c, trial[mine]), w[:, None] * T)
+        np.add.at(sums[1], c, w * certainty(-np.abs(gap)))
+
+
+def score_rows(T: Floats, scores: Scores, out: Floats) -> None:
+    """Fill scores of rows; a row's bits must not depend on others, as those of a product may."""
+    products = np.empty(out.shape)
+    for c, eta in enumerate(scores.eta):
+        products[:, c] = np.einsum("ip,p->i", T, eta)
+    out[:] = _finished(products, scores.level, scores.power)
+
+
+def score_pairs(T: Floats, pairs: Scores, z: Ints, out: Floats) -> None:
+    """Fill scores of rows under the sub-clusters of their labels."""
+    for start in range(0, len(z), 256):
+        at = slice(start, start + 256)
+        out[at] = scored_pairs(T[at], pairs, np.maximum(z[at], 0))
+
+
+def choose_sublabels(scores: Floats, u: Floats, sub: Ints, share: Floats, doubt: Floats) -> None:
+    """Choose one of two sub-labels of each row."""
+    gap = scores[:, 1] - scores[:, 0]
+    sub[:], share[:], doubt[:] = _drawn(gap, u) if len(u) else _shared(gap)
 
 
 def statistics(rows: Rows, at: slice | Ints) -> Floats:
@@ -164,19 +181,3 @@ def _shared(gap: Floats) -> tuple[Ints, Floats, Floats]:
     side = gap > 0.0
     doubt = np.log1p(odds) + np.where(open_, less * np.abs(gap), 0.0)
     return side.astype(np.int64), np.where(side, 1.0 - less, less), doubt
-
-
-def _fill(sums: tuple[np.ndarray, ...], leaves: list[Totals]) -> None:
-    """Fill the sums of leaves, added up in pairs, and pairs of pairs, from the left."""
-    held: list[Totals] = []
-    for done, leaf in enumerate(leaves, start=1):
-        held.append(leaf)
-        while done % 2 == 0:
-            right = held.pop()
-            held[-1] = [a + b for a, b in zip(held[-1], right, strict=True)]
-            done //= 2
-    while len(held) > 1:
-        right = held.pop()
-        held[-1] = [a + b for a, b in zip(held[-1], right, strict=True)]
-    for i, total in enumerate(sums):
-        total[...] = held[0][i] if held else 0

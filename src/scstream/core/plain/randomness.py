@@ -29,6 +29,11 @@ def uniforms(key: tuple[int, int, int, int], start: int, n: int) -> NDArray[np.f
     return np.stack([_unit(a, b), _unit(c, d)])
 
 
+def fill_uniforms(key: tuple[int, int, int, int], out: NDArray[np.float64]) -> None:
+    """Fill two uniforms (2, n) for each of n rows."""
+    out[:] = uniforms(key, 0, out.shape[1])
+
+
 def _unit(high: Words, low: Words) -> NDArray[np.float64]:
     """Return the number in [0, 1) that two words of 32 bits are."""
     whole = ((high << _HALF) | low) >> np.uint64(11)

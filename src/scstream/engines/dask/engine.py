@@ -3,7 +3,7 @@
 Each worker holds a run of rows in an actor, with an engine of its own. A sweep sends the
 parameters to the first of them. Each passes them on to a few others and adds up the sums that come
 back; points and labels stay where they are. Draws are keyed by the number of the row within the
-batch and sums are taken along one fixed tree (`scstream.engines.ordered_sums`), so the labels are
+batch and sums are taken along one fixed tree (`scstream.engines.chunks`), so the labels are
 those that one machine would give, whatever the number of workers.
 
 Actors, because a sweep is one call to each worker and nothing else: a call and its answer, with
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines.base import Engine, EngineLost, Key, Sums, finished_sweep
+from scstream.engines.chunks import Part, Tree, Values, chunk_rows
 from scstream.engines.cpu import CpuEngine
 from scstream.engines.dask.moving import Piece, Plan, in_order, planned
 from scstream.engines.dask.rows import (
@@ -45,7 +46,6 @@ from scstream.engines.dask.shard import (
     cut_evenly,
     packed,
 )
-from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree, Values
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score
 from scstream.families.taming import Frames
@@ -64,8 +64,8 @@ class DaskEngine(Engine):
         same to the last bit on any number of workers.
     workers : collection of str, optional
         Addresses of the workers that may hold rows; all by default.
-    leaf_rows : int, optional
-        A worker holds whole groups of so many rows: see `Sizes` of the workers' engines.
+    chunk : int, optional
+        Rows of a chunk, of which a worker holds whole ones: see `Sizes` of the workers' engines.
     """
 
     takes_collections = True
@@ -75,12 +75,12 @@ class DaskEngine(Engine):
         client: Any = None,
         shard_engine: EngineMaker = CpuEngine,
         workers: Collection[str] | None = None,
-        leaf_rows: int = LEAF_ROWS,
+        chunk: int | None = None,
     ) -> None:
         self.client = current_client() if client is None else client
         self.shard_engine = shard_engine
         self.workers = workers
-        self.leaf_rows = leaf_rows
+        self.chunk = chunk
         self._workers: list[str] = []
         self._actors: list[Any] = []
         self._edges: list[int] = [0]
@@ -94,7 +94,9 @@ class DaskEngine(Engine):
         """Return the rows of a Dask collection, checked on the workers."""
         return DaskRows.read(self.client, X, check)
 
-    def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
+    def load(
+        self, family: Family, X: Points, weight: Array, first_row: int = 0, of: int | None = None
+    ) -> None:
         """Take a batch: local rows are sent once, those of a cluster move among workers only."""
         self._let_go()
         threads, n = self._threads(), X.shape[0]
@@ -107,7 +109,9 @@ class DaskEngine(Engine):
                 holders = self.client.who_has(chunks)
                 has = [holders.get(chunk.key, ()) for chunk in chunks]
                 workers = in_order(workers, X.lengths.tolist(), has)
-            self._edges = cut_evenly(n, [threads[worker] for worker in workers], self.leaf_rows)
+            of = first_row + n if of is None else of
+            chunk = self.chunk or chunk_rows(of)
+            self._edges = cut_evenly(n, [threads[worker] for worker in workers], chunk)
             runs = list(pairwise(self._edges))
             self._workers = workers[: len(runs)]
             if isinstance(X, DaskRows):
@@ -117,7 +121,7 @@ class DaskEngine(Engine):
             shards = self._made(
                 [
                     (self.shard_engine, threads[worker], family, read,
-                     [chunks[i] for i in own], first_row + a, b == n)
+                     [chunks[i] for i in own], first_row + a, of)
                     for worker, own, (a, b) in zip(self._workers, plan.chunks, runs, strict=True)
                 ],
             )  # fmt: skip

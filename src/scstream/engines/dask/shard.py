@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines.base import Engine, EngineLost, Key
-from scstream.engines.cpu import CpuEngine
+from scstream.engines.chunks import Part, Tree
+from scstream.engines.cpu import CpuEngine, least_rows
 from scstream.engines.dask.moving import Piece
-from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score, stack, to_dense
 from scstream.families.taming import Frames
-from scstream.kernels import labelling
 from scstream.support.blas import single_threaded
 from scstream.support.memory import for_kernels
 
@@ -62,8 +61,8 @@ class Shard:
         From which rows are taken, by this shard and others.
     first_row : int
         The number of the run's first row within the batch.
-    last : bool
-        Whether the run ends the batch.
+    of : int
+        How many rows the batch has.
     """
 
     def __init__(
@@ -74,10 +73,10 @@ class Shard:
         read: Callable[[Any], Chunk],
         chunks: Sequence[Any],
         first_row: int,
-        last: bool,
+        of: int,
     ) -> None:
         keep_freed_memory()
-        self._family, self._first, self._last = family, first_row, last
+        self._family, self._first, self._of = family, first_row, of
         self._engine = make_engine(n_threads)
         self._chunks = [read(chunk) for chunk in chunks]
         self._steps = _NOT_LOADED
@@ -122,7 +121,7 @@ class Shard:
             [np.ones(X.shape[0]) if weight is None else weight for X, weight in parts]
         )
         with single_threaded():
-            self._engine.load(self._family, self._X, self._weight, self._first)
+            self._engine.load(self._family, self._X, self._weight, self._first, self._of)
         self._steps = 0
 
     def call(self, step: int, name: str, *args: Any) -> Any:
@@ -206,8 +205,7 @@ class Shard:
     def members(self, k: int, key: Key) -> tuple[Array, Array]:
         """Return the statistics (k, p) of the row of each cluster with the least draw (k,)."""
         z: Labels = self._engine.labels
-        row, draw = np.full(k, -1, dtype=np.int64), np.full(k, np.inf)
-        labelling.least(key.seed, key.batch, key.sweep, self._first, z, row, draw)
+        row, draw = least_rows(key, self._first, z, k)
         have = row >= 0
         out = np.zeros((k, len(self._family.prior)))
         if isinstance(self._engine, CpuEngine):
@@ -234,7 +232,8 @@ class Shard:
         self._named: tuple[Labels, Labels] = labels, sublabels.astype(np.int8)
 
     def _sent(self, parts: list[Part]) -> list[Part]:
-        return Tree(parts).closed() if self._last else parts
+        ends = self._first + len(self._weight) == self._of
+        return Tree(parts).closed() if ends else parts
 
 
 async def awaited(answer: Any, workers: Collection[str]) -> Any:
@@ -309,19 +308,19 @@ def keep_freed_memory() -> None:
         library.mallopt(_TRIM_THRESHOLD, 2**26)
 
 
-def cut_evenly(n: int, shares: Sequence[float], leaf_rows: int = LEAF_ROWS) -> list[int]:
+def cut_evenly(n: int, shares: Sequence[float], chunk: int) -> list[int]:
     """Return where runs of n rows begin and end that are in proportion to the shares, roughly.
 
-    Runs are whole leaves of the tree of sums, and begin at a multiple of a power of two of
-    leaves, so that the sums of each go into a few parts whose number does not grow with n.
+    Runs are whole chunks, and begin at a multiple of a power of two of chunks, so that the sums of
+    each go into a few parts.
 
     Examples
     --------
-    >>> cut_evenly(1_000_000, [1, 1, 1])
-    [0, 327680, 671744, 1000000]
+    >>> cut_evenly(1_000_000, [1, 1, 1], 8192)
+    [0, 335872, 663552, 1000000]
     """
-    leaves = max(-(-n // leaf_rows), 1)
-    unit = 2 ** max(int(np.log2(leaves / (_FINENESS * len(shares)))), 0)
-    ideal = leaves * np.cumsum(shares) / np.sum(shares)
-    edges = np.unique(np.append(np.rint(ideal[:-1] / unit) * unit, [0, leaves])).astype(np.int64)
-    return [min(int(edge) * leaf_rows, n) for edge in edges]
+    chunks = max(-(-n // chunk), 1)
+    unit = 2 ** max(int(np.log2(chunks / (_FINENESS * len(shares)))), 0)
+    ideal = chunks * np.cumsum(shares) / np.sum(shares)
+    edges = np.unique(np.append(np.rint(ideal[:-1] / unit) * unit, [0, chunks])).astype(np.int64)
+    return [min(int(edge) * chunk, n) for edge in edges]

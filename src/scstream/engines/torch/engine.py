@@ -100,7 +100,9 @@ class TorchEngine(Engine):
         """Whether the first pass over a tensor of such a shape refuses what is not finite."""
         return self._courier is not None and shape[1] <= FEW and 0 < shape[0] * shape[1] <= PIECE
 
-    def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
+    def load(
+        self, family: Family, X: Points, weight: Array, first_row: int = 0, of: int | None = None
+    ) -> None:
         """Take a batch: NumPy, a sparse array of counts, or a tensor; no missing entries."""
         upload = None if self._courier is None else self._courier.upload
         self._rows = rows = rows_of(family, X, self._device, self._dtype, upload)

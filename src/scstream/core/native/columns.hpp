@@ -1,0 +1,147 @@
+// Rows of many columns: distances by triangular factors, and sums of products, both exact.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "arrays.hpp"
+#include "elementary.hpp"
+
+namespace scstream {
+
+constexpr std::int64_t ABREAST = 16;  // rows that stand side by side
+
+// Fill |W z - b|^2 of rows side by side (d, 16), W being lower triangular with zeros above.
+SCSTREAM_BEST_PROCESSOR
+static void measure(const double *z, const double *W, const double *b, std::int64_t d,
+                    double *out) {
+    double square[ABREAST] = {};
+    for (std::int64_t j = 0; j < d; j += 4) {
+        double s0[ABREAST] = {}, s1[ABREAST] = {}, s2[ABREAST] = {}, s3[ABREAST] = {};
+        const std::int64_t end = std::min(j + 4, d);
+        const double *w0 = W + j * d, *w1 = W + std::min(j + 1, d - 1) * d;
+        const double *w2 = W + std::min(j + 2, d - 1) * d, *w3 = W + std::min(j + 3, d - 1) * d;
+        for (std::int64_t a = 0; a < end; ++a) {
+            const double *x = z + a * ABREAST;
+            const double c0 = w0[a], c1 = w1[a], c2 = w2[a], c3 = w3[a];
+            for (int i = 0; i < ABREAST; ++i) {
+                s0[i] += c0 * x[i];
+                s1[i] += c1 * x[i];
+                s2[i] += c2 * x[i];
+                s3[i] += c3 * x[i];
+            }
+        }
+        const auto add = [&square, b, d](const double *s, std::int64_t r) {
+            if (r >= d) return;
+            for (int i = 0; i < ABREAST; ++i) {
+                const double y = s[i] - b[r];
+                square[i] += y * y;
+            }
+        };
+        add(s0, j);
+        add(s1, j + 1);
+        add(s2, j + 2);
+        add(s3, j + 3);
+    }
+    std::copy(square, square + ABREAST, out);
+}
+
+inline void distances(const Table<const double> &Z, const Block<const double> &W,
+                      const Table<const double> &b, const Row<const std::int64_t> &rows,
+                      const Row<const std::int64_t> &which, const Row<double> &out) {
+    const Grid<const double> points = grid(Z), offset = grid(b);
+    const std::int64_t d = points.columns, k = offset.rows;
+    const auto m = static_cast<std::int64_t>(out.shape(0));
+    require(offset.columns == d && static_cast<std::int64_t>(W.shape(0)) == k &&
+                static_cast<std::int64_t>(W.shape(1)) == d &&
+                static_cast<std::int64_t>(W.shape(2)) == d,
+            "factors are of other columns");
+    require(static_cast<std::int64_t>(rows.shape(0)) == m &&
+                static_cast<std::int64_t>(which.shape(0)) == m,
+            "rows and components have other numbers");
+    for (std::int64_t i = 0; i < m; ++i)
+        require(0 <= rows.data()[i] && rows.data()[i] < points.rows && 0 <= which.data()[i] &&
+                    which.data()[i] < k,
+                "there is no such row or component");
+    nb::gil_scoped_release free;
+    std::vector<double> side(static_cast<std::size_t>(d * ABREAST), 0.0);
+    double found[ABREAST];
+    for (std::int64_t at = 0; at < m;) {
+        const std::int64_t c = which.data()[at];
+        std::int64_t end = at;
+        while (end < std::min(at + ABREAST, m) && which.data()[end] == c) ++end;
+        for (std::int64_t i = at; i < end; ++i) {
+            const double *z = points[rows.data()[i]];
+            for (std::int64_t a = 0; a < d; ++a) side[a * ABREAST + i - at] = z[a];
+        }
+        measure(side.data(), W.data() + c * d * d, offset[c], d, found);
+        std::copy(found, found + (end - at), out.data() + at);
+        at = end;
+    }
+}
+
+// Add w (1, z, z z') of four rows to sums (p,), to each number one row after another.
+SCSTREAM_BEST_PROCESSOR
+static void add_four(const double *const *z, const double *w, std::int64_t d,
+                     double *SCSTREAM_ALONE to) {
+    const double *z0 = z[0], *z1 = z[1], *z2 = z[2], *z3 = z[3];
+    double *SCSTREAM_ALONE line = to + 1 + d;
+    to[0] = to[0] + w[0] + w[1] + w[2] + w[3];
+    for (std::int64_t a = 0; a < d; ++a) {
+        const double x0 = w[0] * z0[a], x1 = w[1] * z1[a], x2 = w[2] * z2[a], x3 = w[3] * z3[a];
+        to[1 + a] = to[1 + a] + x0 + x1 + x2 + x3;
+        for (std::int64_t b = 0; b < d - a; ++b)
+            line[b] = line[b] + x0 * z0[a + b] + x1 * z1[a + b] + x2 * z2[a + b] + x3 * z3[a + b];
+        line += d - a;
+    }
+}
+
+inline void sum_products(const Table<const double> &Z, const Row<const double> &weight,
+                         const Row<const double> &share, const Row<const std::int64_t> &z,
+                         const Block<double> &out) {
+    const Grid<const double> points = grid(Z);
+    const std::int64_t n = points.rows, d = points.columns, p = (d + 1) * (d + 2) / 2;
+    const auto k = static_cast<std::int64_t>(out.shape(0));
+    require(out.shape(1) == 2 && static_cast<std::int64_t>(out.shape(2)) == p,
+            "sums have another shape");
+    for (const std::size_t length : {weight.shape(0), share.shape(0), z.shape(0)})
+        require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
+    nb::gil_scoped_release free;
+    std::fill(out.data(), out.data() + 2 * k * p, 0.0);
+    std::vector<std::int64_t> first(static_cast<std::size_t>(k) + 1, 0), order;
+    const auto inside = [&](std::int64_t i) { return 0 <= z.data()[i] && z.data()[i] < k; };
+    for (std::int64_t i = 0; i < n; ++i)
+        if (inside(i)) ++first[z.data()[i] + 1];
+    for (std::int64_t c = 0; c < k; ++c) first[c + 1] += first[c];
+    order.resize(first[k]);
+    std::vector<std::int64_t> next(first.begin(), first.end() - 1);
+    for (std::int64_t i = 0; i < n; ++i)
+        if (inside(i)) order[next[z.data()[i]]++] = i;
+    const std::vector<double> zeros(static_cast<std::size_t>(d), 0.0);
+    for (std::int64_t c = 0; c < k; ++c)
+        for (std::int64_t side = 0; side < 2; ++side) {
+            double *to = out.data() + (2 * c + side) * p;
+            const double *held[4] = {zeros.data(), zeros.data(), zeros.data(), zeros.data()};
+            double w[4] = {};
+            int many = 0;
+            for (std::int64_t at = first[c]; at < first[c + 1]; ++at) {
+                const std::int64_t i = order[at];
+                const double two = weight.data()[i] * share.data()[i];
+                const double mine = side ? two : weight.data()[i] - two;
+                if (mine == 0.0) continue;
+                held[many] = points[i];
+                w[many++] = mine;
+                if (many < 4) continue;
+                add_four(held, w, d, to);
+                many = 0;
+            }
+            if (many == 0) continue;
+            for (; many < 4; ++many) {
+                held[many] = zeros.data();
+                w[many] = 0.0;
+            }
+            add_four(held, w, d, to);
+        }
+}
+
+}  // namespace scstream

@@ -1,0 +1,119 @@
+// Rows one by one: uniforms, scores, and which of two sub-clusters.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "pass.hpp"
+
+namespace scstream {
+
+inline void uniforms(const nb::tuple &key, const Table<double> &out) {
+    const Key keyed = key_of(key);
+    const Grid<double> to = grid(out);
+    require(to.rows == 2, "there are two uniforms for each row");
+    nb::gil_scoped_release free;
+    Lane label, sublabel;
+    for (std::int64_t start = 0; start < to.columns; start += TILE) {
+        const std::int64_t m = std::min<std::int64_t>(TILE, to.columns - start);
+        fill_uniforms(keyed, start, label, sublabel);
+        std::copy(label.at, label.at + m, to[0] + start);
+        std::copy(sublabel.at, sublabel.at + m, to[1] + start);
+    }
+}
+
+// Fill products (4, 16) of 16 rows that stand side by side, (p, 16), with four components.
+SCSTREAM_BEST_PROCESSOR
+static void multiply_lanes(const double *columns, const double *const *eta, std::int64_t p,
+                           double *out) {
+    constexpr int LANES = 16;
+    double s0[LANES] = {}, s1[LANES] = {}, s2[LANES] = {}, s3[LANES] = {};
+    for (std::int64_t q = 0; q < p; ++q) {
+        const double *t = columns + q * LANES;
+        const double a = eta[0][q], b = eta[1][q], e = eta[2][q], f = eta[3][q];
+        for (int i = 0; i < LANES; ++i) {
+            s0[i] += a * t[i];
+            s1[i] += b * t[i];
+            s2[i] += e * t[i];
+            s3[i] += f * t[i];
+        }
+    }
+    std::memcpy(out, s0, sizeof s0);
+    std::memcpy(out + LANES, s1, sizeof s1);
+    std::memcpy(out + 2 * LANES, s2, sizeof s2);
+    std::memcpy(out + 3 * LANES, s3, sizeof s3);
+}
+
+inline void score_rows(const Table<const double> &T, const nb::tuple &scores,
+                       const Table<double> &out) {
+    const Grid<const double> rows = grid(T);
+    const Grid<double> to = grid(out);
+    const Scores by = scores_of(scores, rows.columns);
+    require(to.rows == rows.rows && to.columns == by.k, "scores have another shape");
+    nb::gil_scoped_release free;
+    constexpr std::int64_t LANES = 16;
+    std::vector<double> columns(static_cast<std::size_t>(by.p * LANES));
+    double some[4 * LANES];
+    for (std::int64_t start = 0; start < rows.rows; start += LANES) {
+        const std::int64_t m = std::min(LANES, rows.rows - start);
+        for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t q = 0; q < by.p; ++q) columns[q * LANES + i] = rows[start + i][q];
+        for (std::int64_t c = 0; c < by.k; c += 4) {
+            const double *eta[4];
+            for (std::int64_t j = 0; j < 4; ++j) eta[j] = by.eta + std::min(c + j, by.k - 1) * by.p;
+            multiply_lanes(columns.data(), eta, by.p, some);
+            for (std::int64_t i = 0; i < m; ++i)
+                for (std::int64_t j = c; j < std::min(c + 4, by.k); ++j)
+                    to[start + i][j] = by.finished(some[(j - c) * LANES + i], j);
+        }
+    }
+}
+
+inline void score_pairs(const Table<const double> &T, const nb::tuple &pairs,
+                        const Row<const std::int64_t> &z, const Table<double> &out) {
+    const Grid<const double> rows = grid(T);
+    const Grid<double> to = grid(out);
+    const Scores by = scores_of(pairs, rows.columns);
+    require(to.rows == rows.rows && to.columns == 2 &&
+                static_cast<std::int64_t>(z.shape(0)) == rows.rows && by.k > 1,
+            "rows have other numbers");
+    for (std::int64_t i = 0; i < rows.rows; ++i)
+        require(2 * z.data()[i] < by.k, "a label has no sub-clusters");
+    nb::gil_scoped_release free;
+    for (std::int64_t i = 0; i < rows.rows; ++i) {
+        const std::int64_t c = 2 * std::max<std::int64_t>(z.data()[i], 0);
+        by.products(rows[i], c, c + 1, to[i][0], to[i][1]);
+        for (std::int64_t side = 0; side < 2; ++side) to[i][side] = by.finished(to[i][side], c + side);
+    }
+}
+
+inline void choose_sublabels(const Table<const double> &scores, const Row<const double> &u,
+                             const Row<std::int64_t> &sub, const Row<double> &share,
+                             const Row<double> &doubt) {
+    const Grid<const double> rows = grid(scores);
+    const auto n = static_cast<std::size_t>(rows.rows);
+    require(rows.columns == 2 && sub.shape(0) == n && share.shape(0) == n && doubt.shape(0) == n &&
+                (u.shape(0) == 0 || u.shape(0) == n),
+            "rows have other numbers");
+    nb::gil_scoped_release free;
+    Lane gap, uniform, side, about;
+    for (std::int64_t start = 0; start < rows.rows; start += TILE) {
+        const std::int64_t m = std::min<std::int64_t>(TILE, rows.rows - start);
+        for (std::int64_t i = 0; i < TILE; ++i) {
+            const std::int64_t row = start + std::min(i, m - 1);
+            gap.at[i] = rows[row][1] - rows[row][0];
+            uniform.at[i] = u.shape(0) ? u.data()[row] : 0.0;
+        }
+        if (u.shape(0))
+            draw_sides(gap, uniform, side, about);
+        else
+            share_sides(gap, side, about);
+        for (std::int64_t i = 0; i < m; ++i)
+            sub.data()[start + i] = u.shape(0) ? side.at[i] > 0.0 : gap.at[i] > 0.0;
+        std::copy(side.at, side.at + m, share.data() + start);
+        std::copy(about.at, about.at + m, doubt.data() + start);
+    }
+}
+
+}  // namespace scstream
