@@ -19,18 +19,28 @@ def whiteners(cov: Array) -> tuple[Array, Array]:
 
     ``W @ x`` is a distance x in deviations. Both are 0 for shapes that are flat.
     """
-    L, fine = np.zeros(cov.shape), np.ones(len(cov), dtype=bool)
-    for j in range(cov.shape[1]):
-        column = cov[:, j:, j] - np.einsum("mic,mc->mi", L[:, j:, :j], L[:, j, :j])
-        fine &= column[:, 0] > _LEAST_PIVOT * cov[:, j, j]
-        if not fine.all():
-            column[~fine] = np.eye(1, cov.shape[1] - j)
-        L[:, j:, j] = column / np.sqrt(column[:, :1])
-    if not fine.all():
-        L[~fine] = np.eye(cov.shape[1])
+    L = _factors(cov)
+    fine = _not_flat(L, cov)
+    L[~fine] = np.eye(cov.shape[1])
     W = np.linalg.inv(L).astype(np.float64, copy=False) * fine[:, None, None]
     volume: Array = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
     return W, volume
+
+
+def _factors(cov: Array) -> Array:
+    """Return Cholesky factors (m, d, d), 0 where there is none."""
+    try:
+        return np.linalg.cholesky(cov).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        if len(cov) == 1:
+            return np.zeros(cov.shape)
+        return np.concatenate([_factors(one[None]) for one in cov])
+
+
+def _not_flat(L: Array, cov: Array) -> NDArray[np.bool_]:
+    pivots, variances = (np.diagonal(a, axis1=1, axis2=2) for a in (L, cov))
+    out: NDArray[np.bool_] = np.all(pivots * pivots > _LEAST_PIVOT * variances, axis=1)
+    return out
 
 
 def fisher(mean: Array, cov: Array, pairs: Ints) -> tuple[Array, Array]:
@@ -40,13 +50,15 @@ def fisher(mean: Array, cov: Array, pairs: Ints) -> tuple[Array, Array]:
     1. Both are 0 if the shape is flat.
     """
     direction, square = np.zeros((len(pairs), mean.shape[1])), np.zeros(len(pairs))
-    for some in _blocks(len(pairs), mean.shape[1]):
+    for some in _blocks(*direction.shape):
         a, b = pairs[some].T
-        W, _ = whiteners(0.5 * (cov[a] + cov[b]))
-        white = _times(W, mean[b] - mean[a])
-        square[some] = (white * white).sum(axis=1)
+        shape, gap = 0.5 * (cov[a] + cov[b]), mean[b] - mean[a]
+        fine = _not_flat(_factors(shape), shape)
+        shape[~fine], gap[~fine] = np.eye(mean.shape[1]), 0.0
+        u = np.linalg.solve(shape, gap[..., None])[..., 0]
+        square[some] = np.maximum((u * gap).sum(axis=1), 0.0)
         length = np.sqrt(np.where(square[some] > 0.0, square[some], 1.0))
-        direction[some] = _times(W.transpose(0, 2, 1), white) / length[:, None]
+        direction[some] = u / length[:, None]
     return direction, square
 
 
