@@ -39,7 +39,7 @@ def _factors(cov: Array) -> Array:
 
 def _not_flat(L: Array, cov: Array) -> NDArray[np.bool_]:
     pivots, variances = (np.diagonal(a, axis1=1, axis2=2) for a in (L, cov))
-    out: NDArray[np.bool_] = np.all(pivots * pivots > _LEAST_PIVOT * variances, axis=1)
+    out: NDArray[np.bool_] = np.all(pivots * pivots > _LEAST_PIVOT * np.abs(variances), axis=1)
     return out
 
 
