@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from scstream.families.scores import Array
-from scstream.kernels.column_groups import refined
 
 _POINTS = 256  # so many represent a column
 _GROUPS = 8  # of neighbours, to start from
 _ROWS = 8  # that a group has at least then
 _SWEEPS = 6  # in which groups are refined before two are merged
 _LEAST = 1e-300  # a variance
+_LEAST_ROWS = 1e-9  # of a group that has none
+_LEAST_RATE = 1e-3  # of counts
+_LEAST_DISPERSION = 1e-6  # with which counts are Poisson
+_NOTHING = -50.0  # nats below the best group, from which on a group has no part of a point
 
 
 def representatives(x: Array, most: int = _POINTS) -> Array:
@@ -59,15 +63,53 @@ def _best(y: Array, times: NDArray[np.int64], most: int = _GROUPS, *, counts: bo
     narrow = _variances(y, part * times) + _LEAST
     best = float("-inf")
     while True:
-        moments = np.empty((5, k))
-        sweeps = _SWEEPS if k > 1 else 1
-        density = float(refined(y, weight, narrow, counts, sweeps, part, moments))
+        density = 0.0
+        for _ in range(_SWEEPS if k > 1 else 1):
+            part, density = _refined(y, weight, _moments(y, weight, narrow, part), counts)
+        moments = _moments(y, weight, narrow, part)
         free = of_each * k - 1 + of_all
         best = max(best, density - 0.5 * free * float(np.log(n)))
         if k == 1:
             return best
         part, narrow = _merged(part, narrow, moments)
         k -= 1
+
+
+def _moments(y: Array, times: Array, narrow: Array, part: Array) -> Array:
+    """Return rows, means and variances (3, k) of groups with parts (k, m) of points.
+
+    A variance has that of the group's start (``narrow``) as one more row: none is that of a point
+    or two.
+    """
+    weight = part * times
+    rows = weight.sum(axis=1) + _LEAST_ROWS
+    mean = weight @ y / rows
+    squares = narrow + (weight * (y - mean[:, None]) ** 2).sum(axis=1)
+    return np.stack([rows, mean, squares / (rows + 1.0)])
+
+
+def _refined(y: Array, times: Array, moments: Array, counts: bool) -> tuple[Array, float]:
+    """Return the parts (k, m) of points under groups, and the log-density of these.
+
+    All groups of counts share the shape r, one over the dispersion.
+    """
+    rows, mean, variance = moments
+    level, base = np.log(rows / times.sum()), np.zeros(len(y))
+    if counts:
+        mean = np.maximum(mean, _LEAST_RATE)
+        wider = (rows * (variance - mean)).sum() / (rows * mean * mean).sum()
+        r = 1.0 / max(float(wider), _LEAST_DISPERSION)
+        score = np.log(mean / (mean + r))[:, None] * y
+        score += (level - r * np.log1p(mean / r))[:, None]
+        base = gammaln(y + r) - gammaln(r) - gammaln(y + 1.0)
+    else:
+        score = (-0.5 / variance)[:, None] * (y - mean[:, None]) ** 2
+        score += (level - 0.5 * np.log(2.0 * np.pi * variance))[:, None]
+    highest = score.max(axis=0)
+    score -= highest
+    part = np.where(score > _NOTHING, np.exp(score), 0.0)
+    total = part.sum(axis=0)
+    return part / total, float(times @ (base + highest + np.log(total)))
 
 
 def _neighbours(times: NDArray[np.int64], k: int) -> Array:
@@ -89,7 +131,7 @@ def _merged(part: Array, narrow: Array, moments: Array) -> tuple[Array, Array]:
     """Return parts and least variances with those two neighbours as one that lose least by it."""
     order = np.argsort(moments[1])
     part, narrow = part[order], narrow[order]
-    rows, mean, variance = moments[:3, order]
+    rows, mean, variance = moments[:, order]
     both = rows[1:] + rows[:-1]
     share = rows[1:] / both
     wide = share * variance[1:] + (1.0 - share) * variance[:-1]
