@@ -632,3 +632,50 @@ def sum_products(Z: Floats, weight: Floats, share: Floats, z: Ints, out: Floats)
     are left out.
     """
     _core.sum_products(Z, weight, share, z, out)
+# -- missing entries ------------------------------------------------------------------------------
+# A component has a centre (d,) and a matrix (d, d). What is observed of a row has the squared
+# distance ``(x - m)' C^-1 (x - m)``, centre and matrix being those of the observed columns alone.
+
+
+def score_observed(
+    rows: Floats, patterns: tuple[Ints, Ints], components: tuple[Floats, Floats],
+    level: Floats, power: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """Score rows by what is observed of them.
+
+    Parameters
+    ----------
+    rows : float64 (n, d)
+        NaN is missing.
+    patterns : int64 (n,) and int64 (g + 1,)
+        Rows in an order in which those with the same gaps follow one another, and where each
+        pattern begins, and the end.
+    components : float64 (k, d) and (k, d, d)
+        Centres and matrices.
+    level, power : float64 (d + 1, k)
+        With q columns observed a score is ``level[q] - log det / 2 - power[q] log(1 + distance)``,
+        and less half of the distance where the power is 0.
+    out : float64 (n, k), out
+    """
+    _core.score_observed(rows, patterns, components, level, power, out)
+
+
+def complete_rows(
+    rows: Floats, z: Ints, components: tuple[Floats, Floats, Floats],
+    draws: tuple[Floats, Floats], out: Floats,
+) -> None:  # fmt: skip
+    """Fill statistics ``(1, x, x x')`` of rows whose gaps are filled given their components.
+
+    Parameters
+    ----------
+    rows, z : float64 (n, d), int64 (n,)
+        NaN is missing. Each row has a component.
+    components : float64 (k, d), (k, d, d) and (k,)
+        Centres, matrices and degrees of freedom. A component is Student-t with so many, its matrix
+        being that many times its scale, or normal where these are 0.
+    draws : float64 (n, d) and (n,)
+        Normals by which entries are drawn from their conditional distributions, and chi-squared
+        numbers with as many degrees of freedom as these have. Empty for the expected statistics.
+    out : float64 (n, p), out
+    """
+    _core.complete_rows(rows, z, components, draws, out)

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, gammaln, ndtri
 
+from scstream import core
 from scstream.families.scores import Array, Labels, Points, Products, Score, to_dense
-from scstream.kernels import gaps
 from scstream.support.threads import over_rows
 
 if TYPE_CHECKING:
@@ -104,14 +104,14 @@ class GaussianCompletion:
         """Return the scores (n, k): log weights and marginal densities, base measure aside."""
         d = self.centre.shape[1]
         Z = np.ascontiguousarray(T[:, 1 : 1 + d])
-        order, starts = by_pattern(np.isnan(Z))
         q = np.arange(d + 1.0)[:, None]
         power = np.where(self.dof > 0.0, 0.5 * (self.dof + q), 0.0)
         some = np.where(self.dof > 0.0, self.dof, 2.0)
         own = gammaln(0.5 * (some + q)) - gammaln(0.5 * some) + 0.5 * q * _LOG_2
         level = self.log_weight + np.where(self.dof > 0.0, own, 0.0)
         out = np.empty((len(Z), len(self.centre)))
-        gaps.marginals(Z, order, starts, self.centre, self.matrix, level, power, out)
+        patterns, parts = by_pattern(np.isnan(Z)), (self.centre, self.matrix)
+        core.score_observed(Z, patterns, parts, level, power, out)
         return out
 
     def completed(self, T: Array, z: Labels, u: Array | None) -> Array:
@@ -124,7 +124,8 @@ class GaussianCompletion:
             dof = self.dof[z] + (~np.isnan(Z)).sum(axis=1)
             chi = chdtri(np.maximum(dof, 1.0), u[:, 0])
         out = np.empty(T.shape)
-        gaps.complete(Z, z, self.centre, self.matrix, self.dof, normal, chi, out)
+        parts = self.centre, self.matrix, self.dof
+        core.complete_rows(Z, z, parts, (normal, chi), out)
         return out
 
 

@@ -1,6 +1,7 @@
 // What Python sees of the compiled core. Each function is described in scstream/core/__init__.py.
 #include "centres.hpp"
 #include "counts.hpp"
+#include "gaps.hpp"
 #include "gaussian.hpp"
 #include "mixture.hpp"
 #include "columns.hpp"
@@ -33,6 +34,10 @@ NB_MODULE(_compiled, m) {
           "one"_a.noconvert(), "other"_a.noconvert(), "out"_a.noconvert());
     m.def("add_rises", &scstream::add_rises, "counts"_a, "conc"_a.noconvert(), "z"_a.noconvert(),
           "less"_a.noconvert(), "out"_a.noconvert());
+    m.def("score_observed", &scstream::score_observed, "rows"_a.noconvert(), "patterns"_a,
+          "components"_a, "level"_a.noconvert(), "power"_a.noconvert(), "out"_a.noconvert());
+    m.def("complete_rows", &scstream::complete_rows, "rows"_a.noconvert(), "z"_a.noconvert(),
+          "components"_a, "draws"_a, "out"_a.noconvert());
     m.def("sweep", &scstream::sweep, "rows"_a, "weight"_a.noconvert(), "scores"_a, "pairs"_a,
           "key"_a.none(), "z"_a.noconvert(), "sub"_a.noconvert(), "sums"_a);
     m.def("fill_statistics", &scstream::fill_statistics, "rows"_a, "out"_a.noconvert());

@@ -3,6 +3,7 @@
 from scstream.core.plain.centres import approach, choose_nearest
 from scstream.core.plain.columns import distances, sum_products
 from scstream.core.plain.counts import add_rises, count_marginals
+from scstream.core.plain.gaps import complete_rows, score_observed
 from scstream.core.plain.gaussian import (
     boundaries,
     directions,
@@ -35,6 +36,7 @@ __all__ = [
     "boundaries",
     "choose_nearest",
     "choose_sublabels",
+    "complete_rows",
     "count_marginals",
     "directions",
     "distances",
@@ -51,6 +53,7 @@ __all__ = [
     "scan",
     "score_pairs",
     "score_rows",
+    "score_observed",
     "split_ratios",
     "student_forms",
     "student_levels",
