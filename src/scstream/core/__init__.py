@@ -632,6 +632,8 @@ def sum_products(Z: Floats, weight: Floats, share: Floats, z: Ints, out: Floats)
     are left out.
     """
     _core.sum_products(Z, weight, share, z, out)
+
+
 # -- missing entries ------------------------------------------------------------------------------
 # A component has a centre (d,) and a matrix (d, d). What is observed of a row has the squared
 # distance ``(x - m)' C^-1 (x - m)``, centre and matrix being those of the observed columns alone.
