@@ -77,7 +77,7 @@ def recorded(core):
 def learn_streams():
     """Learn some streams, which call what the steps of a batch take together."""
     rng = np.random.default_rng(0)
-    for family, d in (("gaussian", 2), ("gaussian", 7), ("student", 2)):
+    for family, d in (("gaussian", 2), ("gaussian", 7), ("gaussian", 20), ("student", 2)):
         model, centre = scstream.ScStream(family, random_state=0), 4.0 * rng.normal(size=(5, d))
         for b in range(6):
             model.partial_fit(centre[rng.integers(2 + b // 2, size=80)] + rng.normal(size=(80, d)))
