@@ -92,6 +92,8 @@ def summed(
 
     They are added up as they come, so that few are held at a time.
     """
+    if len(chunks) == 1:
+        return [Part(first, 1, job(chunks[0]))]
     held: dict[int, Part] = {}
     lock = Lock()
 
