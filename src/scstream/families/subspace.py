@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream import core
 from scstream.families.gaps import rows_with_gaps
 from scstream.families.how_many import principal
 from scstream.families.saved import checked
 from scstream.families.scores import Array
-from scstream.kernels import narrowing
 from scstream.support.arithmetic import numpy_defaults
 
 _NEWCOMERS = 1.5  # times the noise of the first rows that further ones may have, if all is well
@@ -60,10 +60,11 @@ class Subspace(NamedTuple):
     def _coordinates(self, X: NDArray[np.floating[Any]]) -> tuple[Array, Array]:
         """Return rows (n, q) along the directions, and squared lengths (n,) of what is left."""
         X = np.ascontiguousarray(self.whole(X), dtype=np.float64)
-        out, left = np.empty((len(X), self.lift.shape[1])), np.empty(len(X))
-        basis = np.ascontiguousarray(self.lift / self._length)
-        narrowing.coordinates(X, self.centre, self.unit, basis, out, left)
-        return out, left
+        rows, basis = (X - self.centre) / self.unit, (self.lift / self._length).T
+        out, none = np.empty((len(X), len(basis))), np.zeros(0)
+        core.score_rows(rows, core.Scores(np.ascontiguousarray(basis), none, none), out)
+        left = (rows**2).sum(axis=1) - (out**2).sum(axis=1)
+        return out, np.maximum(left, 0.0)
 
     def whole(self, X: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
         """Return rows (n, w) with missing entries (NaN) as the others of a row lead to expect.
