@@ -634,6 +634,26 @@ def sum_products(Z: Floats, weight: Floats, share: Floats, z: Ints, out: Floats)
     _core.sum_products(Z, weight, share, z, out)
 
 
+def subtract_logs(
+    T: Floats, forms: tuple[Floats, Floats, Floats, Floats], z: Ints, out: Floats
+) -> None:
+    """Subtract ``power log(a + b x + c y)`` of each entry that is observed from scores.
+
+    What rounding put below 1 in such a form is 1.
+
+    Parameters
+    ----------
+    T : float64 (n, 1 + 3 d)
+        Rows ``(1, observed, x, y)``.
+    forms : four of float64 (k, d)
+        The numbers a, b and c, and the powers.
+    z : int64 (n,)
+        Rows are scored under components ``2 z`` and ``2 z + 1``; empty for all.
+    out : float64 (n, k) or (n, 2), updated
+    """
+    _core.subtract_logs(T, forms, z, out)
+
+
 # -- missing entries ------------------------------------------------------------------------------
 # A component has a centre (d,) and a matrix (d, d). What is observed of a row has the squared
 # distance ``(x - m)' C^-1 (x - m)``, centre and matrix being those of the observed columns alone.

@@ -10,21 +10,19 @@ import copy
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream import core
 from scstream.families.columns import columns_of, numbers_of, odd_size
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.scores import Labels, LinearScore, Points, to_dense
-from scstream.kernels import scores
-from scstream.support.once import once
 
 _TINY = 1e-300
-_TOGETHER = 8  # columns whose logs are taken together: their product is a number as a rule
+_NO_LABELS = np.zeros(0, dtype=np.int64)
 
 Plane = tuple[Array, Array]  # (k, d) and (k,): the functional ``sum_j normal_j x_j - offset``
 
@@ -233,26 +231,16 @@ class ColumnScore:
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
-        rows = to_dense(T)
-        out = LinearScore(self.eta).block(rows)
-        columns = [np.ascontiguousarray(v.T) for v in (self.a, self.b, self.c, self.power)]
-        scores.column_logs(rows, *columns, self._ends, np.empty(len(self.eta)), out)
-        return out
+        return self._less(T, LinearScore(self.eta).block(to_dense(T)), _NO_LABELS)
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
-        rows = to_dense(T)
-        out = LinearScore(self.eta).pairs(rows, z)
-        scores.column_logs_pairs(rows, self.a, self.b, self.c, self.power, self._ends, z, out)
-        return out
+        return self._less(T, LinearScore(self.eta).pairs(to_dense(T), z), z)
 
-    @once
-    def _ends(self) -> NDArray[np.int64]:
-        """Where runs of columns end, in each of which a component has the same power for all."""
-        other = np.flatnonzero((self.power[:, 1:] != self.power[:, :-1]).any(axis=0)) + 1
-        edges = [0, *other.tolist(), self.power.shape[1]]
-        starts = [at for edge in pairwise(edges) for at in range(*edge, _TOGETHER)]
-        return np.array([*starts[1:], edges[-1]])
+    def _less(self, T: Points, scores: Array, z: Labels) -> Array:
+        a, b, c, power = map(np.ascontiguousarray, (self.a, self.b, self.c, self.power))
+        core.subtract_logs(np.ascontiguousarray(to_dense(T)), (a, b, c, power), z, scores)
+        return scores
 
 
 def observed_mean(X: Array, default: float) -> Array:

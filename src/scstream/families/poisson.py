@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from scstream import core
 from scstream.families import rowwise
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array
@@ -19,10 +20,8 @@ from scstream.families.evidence import at_most
 from scstream.families.factorised import Factorised, Plane, observed_mean
 from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
-from scstream.kernels import scores
-from scstream.support.once import once
 
-_DIGITS = 280  # of a product before the point, or zeros behind it
+_NONE, _NO_LABELS = np.zeros(0), np.zeros(0, dtype=np.int64)
 _SHAPES = 2.0 ** np.arange(-4, 8)  # shapes of the prior among which the evidence chooses
 _MEANS = 2.0 ** np.arange(-3, 3)  # and means, against the column's own
 
@@ -181,23 +180,14 @@ class RisingScore:
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
-        rows = to_dense(T)
-        out = LinearScore(self.eta).block(rows)
-        shape = np.ascontiguousarray(self.shape.T)
-        room = np.empty(shape.shape[1])
-        scores.column_rises(rows, shape, gammaln(shape), self._together, room, out)
-        return out
+        return self._risen(T, LinearScore(self.eta).block(to_dense(T)), _NO_LABELS)
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
-        rows = to_dense(T)
-        out = LinearScore(self.eta).pairs(rows, z)
-        scores.column_rises_pairs(rows, self.shape, self._together, z, out)
-        return out
+        return self._risen(T, LinearScore(self.eta).pairs(to_dense(T), z), z)
 
-    @once
-    def _together(self) -> int:
-        """Of how many columns the rises of small counts may be multiplied."""
-        digits = scores.FEW * np.log10(self.shape.max() + scores.FEW)
-        digits = max(digits, -np.log10(self.shape.min()), 1.0)
-        return int(np.clip(_DIGITS / digits, 1, 8))
+    def _risen(self, T: Points, scores: Array, z: Labels) -> Array:
+        d = self.shape.shape[1]
+        counts = np.ascontiguousarray(to_dense(T)[:, 1 + d : 1 + 2 * d])
+        core.add_rises((counts,), self.shape, z, _NONE, scores)
+        return scores

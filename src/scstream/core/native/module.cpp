@@ -2,6 +2,7 @@
 #include "centres.hpp"
 #include "counts.hpp"
 #include "gaps.hpp"
+#include "logs.hpp"
 #include "gaussian.hpp"
 #include "mixture.hpp"
 #include "columns.hpp"
@@ -34,6 +35,8 @@ NB_MODULE(_compiled, m) {
           "one"_a.noconvert(), "other"_a.noconvert(), "out"_a.noconvert());
     m.def("add_rises", &scstream::add_rises, "counts"_a, "conc"_a.noconvert(), "z"_a.noconvert(),
           "less"_a.noconvert(), "out"_a.noconvert());
+    m.def("subtract_logs", &scstream::subtract_logs, "T"_a.noconvert(), "forms"_a,
+          "z"_a.noconvert(), "out"_a.noconvert());
     m.def("score_observed", &scstream::score_observed, "rows"_a.noconvert(), "patterns"_a,
           "components"_a, "level"_a.noconvert(), "power"_a.noconvert(), "out"_a.noconvert());
     m.def("complete_rows", &scstream::complete_rows, "rows"_a.noconvert(), "z"_a.noconvert(),

@@ -14,6 +14,7 @@ from scstream.core.plain.gaussian import (
     student_levels,
     truncate,
 )
+from scstream.core.plain.logs import subtract_logs
 from scstream.core.plain.mixture import log_gammas, log_weights, neighbours, split_ratios
 from scstream.core.plain.passes import (
     best_labels,
@@ -57,6 +58,7 @@ __all__ = [
     "split_ratios",
     "student_forms",
     "student_levels",
+    "subtract_logs",
     "sum_products",
     "sweep",
     "truncate",
