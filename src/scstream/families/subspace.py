@@ -22,6 +22,7 @@ from scstream.families.saved import checked
 from scstream.families.scores import Array
 from scstream.support.arithmetic import numpy_defaults
 
+_RUN = 128  # rows that stay near the processor
 _NEWCOMERS = 1.5  # times the noise of the first rows that further ones may have, if all is well
 _STRAYED = 1.05  # times the usual noise of rows that calls for other directions
 _ERRORS = 1.0  # standard errors by which it must be more than that
@@ -60,10 +61,15 @@ class Subspace(NamedTuple):
     def _coordinates(self, X: NDArray[np.floating[Any]]) -> tuple[Array, Array]:
         """Return rows (n, q) along the directions, and squared lengths (n,) of what is left."""
         X = np.ascontiguousarray(self.whole(X), dtype=np.float64)
-        rows, basis = (X - self.centre) / self.unit, (self.lift / self._length).T
-        out, none = np.empty((len(X), len(basis))), np.zeros(0)
-        core.score_rows(rows, core.Scores(np.ascontiguousarray(basis), none, none), out)
-        left = (rows**2).sum(axis=1) - (out**2).sum(axis=1)
+        basis, none = np.ascontiguousarray((self.lift / self._length).T), np.zeros(0)
+        out, left = np.empty((len(X), len(basis))), np.empty(len(X))
+        for start in range(0, len(X), _RUN):
+            at = slice(start, start + _RUN)
+            rows = X[at] - self.centre
+            rows /= self.unit
+            core.score_rows(rows, core.Scores(basis, none, none), out[at])
+            np.einsum("ij,ij->i", rows, rows, out=left[at])
+            left[at] -= np.einsum("ij,ij->i", out[at], out[at])
         return out, np.maximum(left, 0.0)
 
     def whole(self, X: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
