@@ -27,7 +27,6 @@ _THREADS = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
 )
 _PATIENCE = 0.2  # seconds between two looks at a silent child
 _WAITING = 5.0  # seconds that a child may take for each second of the processor that it may use

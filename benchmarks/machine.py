@@ -16,7 +16,6 @@ _PACKAGES = (
     "numpy",
     "scipy",
     "scikit-learn",
-    "numba",
     "river",
     "capymoa",
     "optuna",

@@ -282,19 +282,3 @@ def _peak_memory() -> float | None:
         return None
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return round(getrusage(RUSAGE_SELF).ru_maxrss / unit, 1)
-
-
-def compile_kernels(job: None, say: Say) -> None:
-    """Have scstream's kernels compiled and kept on disk, so that no run pays for it."""
-    from scipy.sparse import csr_array
-
-    from scstream import ScStream
-
-    rng = np.random.default_rng(0)
-    counts = rng.poisson(2.0, (200, 8))
-    for family, X in (
-        ("gaussian", rng.standard_normal((200, 2))),
-        ("multinomial", counts),
-        ("multinomial", csr_array(counts)),
-    ):
-        ScStream(family, random_state=0).partial_fit(X).partial_fit(X).predict(X)

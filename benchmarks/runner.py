@@ -16,8 +16,7 @@ import numpy as np
 
 from benchmarks.children import Say, cores_of, limit_threads, supervise
 from benchmarks.contestants.base import Contestant
-from benchmarks.protocol import Job, compile_kernels, run, start_row, takes
-from benchmarks.results import OURS
+from benchmarks.protocol import Job, run, start_row, takes
 from benchmarks.store import Row, Store
 from benchmarks.streams import DATASETS, Dataset, Mode, NoData
 from benchmarks.tuning import Budget, tune
@@ -128,9 +127,6 @@ def run_all(
         progress.write(f"Nothing to do: {store.path} holds every run.")
         return
     limit_threads(plan.threads)
-    if any(contestant.name.startswith(OURS) for contestant in contestants):
-        progress.write("Compiling scstream's kernels, where that has not been done ...")
-        supervise(compile_kernels, None, seconds=_PREPARATION, hear=_ignore)
     absent = _absent({unit.dataset.name for unit in units}, plan, progress)
     try:
         _work_off(units, absent, store, progress, plan)

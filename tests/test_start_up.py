@@ -51,7 +51,6 @@ def traps(tmp_path: Path) -> Path:
     by_itself = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     names = {
         *sys.stdlib_module_names,
-        "numba",
         "numpy",
         "scipy",
         "sklearn",

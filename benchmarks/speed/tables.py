@@ -65,7 +65,7 @@ def written(page: str, section: str, text: str) -> str:
 def told(where: Mapping[str, Any]) -> str:
     """Return the circumstances in a line."""
     m, versions = where["machine"], where["versions"]
-    names = ("python", "numpy", "scikit-learn", "numba", "river")
+    names = ("python", "numpy", "scikit-learn", "river")
     with_versions = ", ".join(f"{name} {versions[name]}" for name in names if versions[name])
     return (
         f"{m['processor']}, {m['cores']} cores, {m['system']}; {with_versions}; revision "

@@ -32,7 +32,7 @@ from scstream.families.gaps import are_finite
 from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
 from scstream.sampler.rules import Rules
-from scstream.support.memory import for_kernels, ones
+from scstream.support.memory import ones
 from scstream.support.messages import advise, note
 from scstream.support.printable import printable_name
 from scstream.support.threads import cores, over_rows
@@ -346,8 +346,7 @@ def check_weight(sample_weight: Any, n: int, *, shared: bool = False) -> Array:
         )
     if not np.all(np.isfinite(weight)) or np.any(weight < 0):
         raise ValueError("sample_weight must be finite and not negative.")
-    taken: Array = for_kernels(weight)
-    return taken
+    return weight
 
 
 def check_same_family(now: Family, before: Family) -> None:

@@ -7,7 +7,7 @@ from importlib import metadata
 
 from scstream import __version__
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "polars", "pyarrow", "torch")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "pyarrow", "torch")
 
 
 def version_line() -> str:

@@ -333,7 +333,7 @@ except SystemExit:
     print(*sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not set(done.stdout.split()) & {"sklearn", "numba", "pyarrow", "matplotlib"}
+    assert not set(done.stdout.split()) & {"sklearn", "pyarrow", "matplotlib"}
 
 
 def test_the_help_of_all_commands_loads_no_command():

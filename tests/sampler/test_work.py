@@ -172,7 +172,7 @@ def memory_a_row(monkeypatch, **options):
         tracemalloc.start()
         try:
             for X in [X for X in batches for _ in range(8)]:
-                learned(model, X)  # numba may have something to load, or another thread be at work
+                learned(model, X)  # another thread may be at work
         finally:
             tracemalloc.stop()
     return (min(seen[8:]) - min(seen[:8])) / (sizes[1] - sizes[0])

@@ -264,7 +264,7 @@ class Gaussian(GaussianColumns):
         """Return the number of columns, or of directions that rows were narrowed to."""
         return len(self._m)
 
-    # -- compiled steps ---------------------------------------------------------------------------
+    # -- steps of the core ------------------------------------------------------------------------
 
     def small_gaussian(self) -> GaussianPrior | None:
         """Return the prior; None for a subclass, unless it overrides this and says otherwise."""

@@ -20,7 +20,6 @@ from scstream.families.how_many import LEAST, MOST
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
 from scstream.families.subspace import Subspace
-from scstream.support.memory import for_kernels
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 MOST_DESCRIBED = 1000  # columns of which a cluster shows all covariances
@@ -42,7 +41,7 @@ class GaussianColumns(GaussianCuts):
 
     def check(self, X: Points) -> Points:
         """Return rows as dense floats: float32 stays what it is, a block of it at a time widens."""
-        return for_kernels(np.ascontiguousarray(X, dtype=_float_type(X)))
+        return np.ascontiguousarray(X, dtype=_float_type(X))
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""

@@ -14,7 +14,7 @@ from scstream.families.k_means import k_means, sums_of_groups
 from scstream.families.scores import Array
 from scstream.support.blas import single_threaded
 
-LEAST = 15  # directions, noise or not: as many as the compiled steps take, for classes to come
+LEAST = 15  # directions, noise or not: as many as steps of the core take, for classes to come
 MOST = 48  # directions; and columns that are never too many
 _ROWS_EACH = 5  # rows for each direction, where these are more than the least
 _MANY_ROWS = 20  # for each: directions of noise, or all columns, may then be taken without need

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from scstream.core import approach, choose_nearest
 from scstream.families.scores import Array, Points
-from scstream.support.memory import for_kernels
 from scstream.support.threads import over_rows
 
 _ROUNDS = 4  # after the centres of k-means++
@@ -19,7 +18,7 @@ _FEW_COLUMNS = 32  # up to which products of rows with the centres that may be n
 def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return labels (n,) of a rough k-means clustering, numbered from 0 without gaps."""
     if isinstance(E, np.ndarray):
-        E = for_kernels(np.ascontiguousarray(E, dtype=np.float64))
+        E = np.ascontiguousarray(E, dtype=np.float64)
     square = np.asarray((E * E).sum(axis=1), dtype=np.float64).ravel()
     z = _numbered(_plus_plus(E, square, m, rng)[1])
     for _ in range(_ROUNDS):

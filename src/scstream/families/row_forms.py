@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scstream.families import rounding
 from scstream.families.gaps import NO_ROWS, Completion
 from scstream.families.scores import Array, Points, Score
-from scstream.support.memory import for_kernels
 
 
 class RowForms:
@@ -29,7 +28,7 @@ class RowForms:
 
     def check(self, X: Points) -> Points:
         """Return numeric rows in the form that the family uses, or raise `ValueError`."""
-        return for_kernels(np.ascontiguousarray(X, dtype=np.float64))
+        return np.ascontiguousarray(X, dtype=np.float64)
 
     def refusal(self, x: Array) -> str | None:
         """Return what is wrong with the numbers of a column, None if nothing is.

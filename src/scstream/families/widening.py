@@ -88,7 +88,7 @@ class Wider:
         for origin, block in zip(self.origins, new, strict=True):
             old = blocks[origin.block].family
             out.append(_carried(old, parts[origin.block], origin.columns, block.family)[..., 1:])
-        return np.ascontiguousarray(np.concatenate(out, axis=-1))  # as compiled code expects
+        return np.ascontiguousarray(np.concatenate(out, axis=-1))  # as the core expects
 
     def rows(self, X: Array) -> Array:
         """Return checked rows of the old family as those of the wider one."""

@@ -85,7 +85,7 @@ class LineSink(AddedFile, FieldSink):
         self.add(data + (self._general(batch, found, names) if quick is None else quick))
 
     def _quick(self, batch: Batch, found: list[Any], names: list[str]) -> bytes | None:
-        """Return the rows as text by the compiled pass; None where it cannot write them."""
+        """Return the rows as text by the core; None where it cannot write them."""
         decimals = [DECIMALS[name] for name in self.fields]
         columns = []
         for values, places in zip(found, decimals, strict=True):

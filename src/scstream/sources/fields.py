@@ -93,7 +93,7 @@ def bare_return(record: bytes) -> bool:
 
 
 def scan_roles(schema: Schema) -> tuple[Ints, int, int]:
-    """Return what the compiled pass does with each field, and how many numbers and texts it has.
+    """Return what the core does with each field, and how many numbers and texts it has.
 
     The times are the last of the numbers, or of the texts.
     """

@@ -1,4 +1,4 @@
-"""CSV and TSV: fields between separators, quoted or not, read by a compiled pass."""
+"""CSV and TSV: fields between separators, quoted or not, read by the core."""
 
 from __future__ import annotations
 

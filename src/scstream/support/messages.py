@@ -2,7 +2,7 @@
 
 The logger is called ``scstream``. Notes (what ``"auto"`` has chosen) are of level INFO and
 details (how long a batch took) of level DEBUG, which Python does not show by itself. What a user
-should know (kernels are compiled, a worker was lost) is of level WARNING.
+should know (a slow core, a worker that was lost) is of level WARNING.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Threads of our own, for compiled kernels that let go of the interpreter."""
+"""Threads of our own, for work that lets go of the interpreter."""
 
 from __future__ import annotations
 

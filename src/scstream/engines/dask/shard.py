@@ -21,7 +21,6 @@ from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score, stack, to_dense
 from scstream.families.taming import Frames
 from scstream.support.blas import single_threaded
-from scstream.support.memory import for_kernels
 
 Chunk = tuple[Points, Array | None]  # rows and their weights, None for ones
 EngineMaker = Callable[[int], Engine]  # called on the worker with the number of its threads
@@ -116,7 +115,7 @@ class Shard:
 
     def _load(self, parts: list[Chunk]) -> None:
         """Join the pieces of the run."""
-        self._X = for_kernels(stack([X for X, _ in parts]))
+        self._X = stack([X for X, _ in parts])
         self._weight = np.concatenate(
             [np.ones(X.shape[0]) if weight is None else weight for X, weight in parts]
         )

@@ -1,1 +1,0 @@
-"""All compiled code. Kernels take arrays and numbers, and know nothing of models or engines."""
