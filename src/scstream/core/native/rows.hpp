@@ -79,7 +79,7 @@ inline void score_pairs(const Table<const double> &T, const nb::tuple &pairs,
                 static_cast<std::int64_t>(z.shape(0)) == rows.rows && by.k > 1,
             "rows have other numbers");
     for (std::int64_t i = 0; i < rows.rows; ++i)
-        require(2 * z.data()[i] < by.k, "a label has no sub-clusters");
+        require(z.data()[i] < by.k / 2, "a label has no sub-clusters");
     nb::gil_scoped_release free;
     for (std::int64_t i = 0; i < rows.rows; ++i) {
         const std::int64_t c = 2 * std::max<std::int64_t>(z.data()[i], 0);

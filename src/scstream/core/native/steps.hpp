@@ -288,6 +288,10 @@ struct Standing {
 
     std::int64_t k() const { return length(whole); }
 
+    double count(std::int64_t r) const {
+        return static_cast<double>(rows(r, 0)) + static_cast<double>(rows(r, 1));
+    }
+
     // What a split of cluster r must win for the doubt about its edges.
     double edges(std::int64_t r, const Margins &margins, bool greedy) const {
         double before = 0.0, present = 0.0;
@@ -296,8 +300,8 @@ struct Standing {
                 before += past_doubt(r, s);
                 present += doubt(r, s);
             }
-        const auto count = static_cast<double>(rows(r, 0) + rows(r, 1));
-        if (greedy && count >= margins.rows && present > margins.doubt * count)
+        const double n = count(r);
+        if (greedy && n >= margins.rows && present > margins.doubt * n)
             return std::numeric_limits<double>::infinity();
         const double all = before + (greedy ? present : 0.0);
         return std::max(margins.edges * all - margins.edges_free, 0.0);
@@ -309,7 +313,7 @@ inline bool may_split(const Standing &now, const double *log_u, bool greedy, con
                       const Margins &margins) {
     const std::int64_t k = now.k();
     for (std::int64_t r = 0; r < k; ++r) {
-        const bool here = now.rows(r, 0) + now.rows(r, 1) > 0;
+        const bool here = now.count(r) > 0.0;
         if (!here && !(now.everything(r, 0) >= 1.0)) return true;
         const double gain = ratio(now.everything(k + 2 * r, 0), now.everything(k + 2 * r + 1, 0),
                                   now.each(r, 0), now.each(r, 1), now.whole(r),
