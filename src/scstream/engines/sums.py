@@ -32,10 +32,21 @@ def by_share(T: Points, weight: Array, z: Labels, share: Array, k: int) -> Array
 def _product(T: Points, weight: Array, cell: Labels, ends: Ints, k: int) -> Array:
     """Return the product of a table of weights, a column for each row, with the rows."""
     n, p = T.shape
+    if sparse.issparse(T):
+        sides = n, len(cell) // max(n, 1)
+        out = _added(T, weight.reshape(sides), cell.reshape(sides), 2 * k + 1)
+        return out[: 2 * k].reshape(k, 2, p)
     table = sparse.csc_array((weight, cell, ends), shape=(2 * k + 1, n))
-    out = table @ T
-    dense = out if isinstance(out, np.ndarray) else out.toarray()
-    return np.array(dense[: 2 * k], dtype=np.float64).reshape(k, 2, p)
+    return np.array((table @ T)[: 2 * k], dtype=np.float64).reshape(k, 2, p)
+
+
+def _added(T: Points, weight: Array, cell: Labels, cells: int) -> Array:
+    """Return the sums (cells, p) of compressed rows in cells of their own, (n, 1) or (n, 2)."""
+    row, p = np.repeat(np.arange(len(cell)), np.diff(T.indptr)), T.shape[1]
+    out = np.zeros(cells * p)
+    for where, w in zip(cell.T, weight.T, strict=True):
+        out += np.bincount(where[row] * p + T.indices, w[row] * T.data, len(out))
+    return out.reshape(cells, p)
 
 
 def counted(
