@@ -31,7 +31,7 @@ from scstream.families.scores import (
     form_of,
     to_dense,
 )
-from scstream.families.taming import Frames, Joint
+from scstream.families.taming import Frames
 from scstream.families.triangular import MANY
 from scstream.support.threads import together
 
@@ -245,14 +245,14 @@ class Blocks:
     def joined(self, pairs: Labels, frames: Frames) -> list[Part]:
         """Return sums (m, 2, p) of pairs, tamed in a frame each, as far as chunks go."""
         k = int(max(self.z.max(initial=0), pairs.max(initial=0))) + 1
-        joint, p = Joint.of(pairs, k), len(self.family.prior)
+        p = len(self.family.prior)
 
         def one(chunk: slice) -> Values:
             out = np.zeros((len(pairs), 2, p))
             for rows in cut(chunk.stop, self._block_rows(k), chunk.start):
                 seen = None if self.gaps is None else self.gaps.seen
                 T = self.family.statistics(self.X[rows]) if seen is None else seen[rows]
-                frames.add_joined(T, self.weight[rows], self.z[rows], joint, out)
+                frames.add_joined(T, self.weight[rows], self.z[rows], pairs, out)
             return (out,)
 
         return self._over_chunks(one)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc, digamma, gammainccinv, gammaincinv, gammaln
@@ -115,9 +115,9 @@ class Frames:
         out: Array = np.maximum(self.df * (q - 1.0), 0.0)
         return out
 
-    def add_joined(self, T: Array, weight: Array, z: Labels, pairs: Joint, out: Array) -> None:
+    def add_joined(self, T: Array, weight: Array, z: Labels, pairs: Labels, out: Array) -> None:
         """Add rows (n, p) to the sums (m, 2, p) of pairs of clusters, whose frames these are."""
-        for m, pair in enumerate(pairs.pairs):
+        for m, pair in enumerate(pairs):
             for side in range(2):
                 mine = np.flatnonzero(z == pair[side])
                 rows = self.tamed(T[mine], np.full(len(mine), m))
@@ -158,17 +158,6 @@ class Frames:
             by**2 * s[..., at + d :] + by * (1.0 - by) * cross + (1.0 - by) ** 2 * square
         )
         return out
-
-
-class Joint(NamedTuple):
-    """Pairs (m, 2) of clusters."""
-
-    pairs: Labels
-
-    @staticmethod
-    def of(pairs: Labels, k: int) -> Joint:
-        """Return pairs of k clusters."""
-        return Joint(pairs)
 
 
 @dataclass(frozen=True)
