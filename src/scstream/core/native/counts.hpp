@@ -300,7 +300,7 @@ inline void add_rises(const nb::tuple &counts, const Table<const double> &conc,
     require(all || (static_cast<std::int64_t>(z.shape(0)) == to.rows), "rows need a label each");
     require(less.shape(0) == 0 || (!all && less.shape(0) == z.shape(0)), "rows need a weight each");
     for (std::size_t i = 0; i < z.shape(0); ++i)
-        require(0 <= z.data()[i] && (z.data()[i] + 1) * to.columns <= by.rows, "a label is none");
+        require(0 <= z.data()[i] && z.data()[i] < by.rows / to.columns, "a label is none");
     with_counts(counts, by.columns, [&](const auto &rows) {
         require(rows.fit(to.rows, by.columns), "rows have other numbers");
         nb::gil_scoped_release free;
