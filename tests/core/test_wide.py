@@ -13,9 +13,24 @@ def test_distances_are_those_of_single_rows(core):
     )
     rows, which = (at.copy() for at in np.nonzero(rng.random((50, 4)) < 0.6))
     out = np.empty(len(rows))
-    core.distances(Z, W, b, rows, which, out)
+    core.distances(Z, W, b, rows, which, np.zeros(0), out)
     exact = [((W[c] @ Z[i] - b[c]) ** 2).sum() for i, c in zip(rows, which, strict=True)]
     assert_allclose(out, exact, rtol=1e-12)
+
+
+def test_parts_of_distances_are_enough_beyond_limits(core):
+    rng = np.random.default_rng(2)
+    Z, W, b = rng.normal(size=(90, 21)), np.tril(rng.normal(size=(3, 21, 21))), np.ones((3, 21))
+    which, rows = np.repeat(np.arange(3), 90), np.tile(np.arange(90), 3)
+    whole, some, first = np.empty(270), np.empty(270), np.empty((90, 3))
+    core.distances(Z, W, b, rows, which, np.zeros(0), whole)
+    far = whole * rng.choice([0.3, 3.0], 270)
+    core.distances(Z, W, b, rows, which, far, some)
+    assert (some[whole <= far] == whole[whole <= far]).all()
+    assert (some[whole > far] > far[whole > far]).all()
+    core.leading_distances(Z, W, b, 7, first)
+    exact = [[((W[c, :7] @ z - b[c, :7]) ** 2).sum() for c in range(3)] for z in Z]
+    assert_allclose(first, exact, rtol=1e-12)
 
 
 def test_products_are_summed_by_label_and_share(core):

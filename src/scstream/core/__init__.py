@@ -610,7 +610,9 @@ def choose_sublabels(scores: Floats, u: Floats, sub: Ints, share: Floats, doubt:
 # -- rows of many columns -----------------------------------------------------------------------
 
 
-def distances(Z: Floats, W: Floats, b: Floats, rows: Ints, which: Ints, out: Floats) -> None:
+def distances(
+    Z: Floats, W: Floats, b: Floats, rows: Ints, which: Ints, far: Floats, out: Floats
+) -> None:
     """Fill squared distances ``|W z - b|^2`` of some rows under a component each.
 
     Parameters
@@ -620,9 +622,16 @@ def distances(Z: Floats, W: Floats, b: Floats, rows: Ints, which: Ints, out: Flo
         Lower triangular factors, with zeros above the diagonal.
     rows, which : int64 (m,)
         Rows and components; it is quickest if these are in ascending order.
+    far : float64 (m,)
+        Beyond these a part of the distance is enough, which is less than all. Empty for none.
     out : float64 (m,), out
     """
-    _core.distances(Z, W, b, rows, which, out)
+    _core.distances(Z, W, b, rows, which, far, out)
+
+
+def leading_distances(Z: Floats, W: Floats, b: Floats, m: int, out: Floats) -> None:
+    """Fill the parts (n, k) of squared distances that the first m rows of W add."""
+    _core.leading_distances(Z, W, b, m, out)
 
 
 def sum_products(Z: Floats, weight: Floats, share: Floats, z: Ints, out: Floats) -> None:

@@ -76,6 +76,15 @@ class Blocks:
         rows = None if gaps is not None else rows_of(family, X)
         self._few = rows if rows is not None and X.shape[1] < MANY else None
         self._wide = rows if rows is not None and X.shape[1] >= MANY else None
+        if self._few is None:
+            _ = self._found
+        if rows is None and gaps is None:
+            _ = self.T
+
+    @cached_property
+    def _found(self) -> tuple[Labels, Array, Array]:
+        """What sweeps find besides: second choices (n,), doubts (2, n), shares (n,)."""
+        return np.empty(self.n, np.int64), np.empty((2, self.n)), np.empty(self.n)
 
     @cached_property
     def T(self) -> Points | None:
@@ -101,8 +110,7 @@ class Blocks:
         form, pairs = form_of(score), form_of(sub)
         if self._few is not None and isinstance(form, Products) and isinstance(pairs, Products):
             return self._swept(self._few, form.parts, pairs.parts, k, key)
-        z, sides, doubts, share = self.z, self.sub, np.empty((2, self.n)), np.empty(self.n)
-        second = np.empty(self.n, np.int64)
+        z, sides, (second, doubts, share) = self.z, self.sub, self._found
         wide = self._wide is not None and _has_factors(score) and _has_factors(sub)
         label = self._labelling(score, k, key, second, doubts[0])
 
@@ -199,9 +207,11 @@ class Blocks:
 
         def add_chunk(rows: slice) -> Values:
             current, doubt = np.zeros((k, 2, len(self.family.prior))), np.zeros(k)
-            for block in cut(rows.stop, self.chunk if wide else self._block_rows(k), rows.start):
+            for block in cut(rows.stop, self.chunk if wide else self._block_rows(2), rows.start):
                 z = self.z[block]
                 at = np.flatnonzero(among[z])
+                if len(at) == 0:
+                    continue
                 z, at = z[at], block.start + at
                 w = self.weight[at]
                 if wide:

@@ -90,17 +90,20 @@ class CpuEngine(Engine):
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""
         batch, k = self._batch, len(chosen)
-        np.copyto(batch.sub, batch.trial, where=np.append(chosen, False)[batch.z])
-        inside = batch.z >= 0
-        cell = 2 * batch.z[inside] + batch.sub[inside]
-        return np.bincount(cell, minlength=2 * k).reshape(k, 2)
+        among, rows = np.append(chosen, False), np.zeros(2 * k + 1, np.int64)
+        for at in cut(batch.n, _LONG):
+            z, sub = batch.z[at], batch.sub[at]
+            np.copyto(sub, batch.trial[at], where=among[z])
+            rows += np.bincount(np.where(z >= 0, 2 * z + sub, 2 * k), minlength=2 * k + 1)
+        return rows[: 2 * k].reshape(k, 2)
 
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label."""
-        batch = self._batch
-        cell = np.where(batch.z >= 0, 2 * batch.z + batch.sub, -1)
-        np.take(np.append(label, -1), cell, out=batch.z, mode="wrap")
-        batch.sub[:] = np.where(cell >= 0, np.append(sublabel, 0)[cell], batch.sub)
+        batch, labels, sublabels = self._batch, np.append(label, -1), np.append(sublabel, 0)
+        for at in cut(batch.n, _LONG):
+            z, sub = batch.z[at], batch.sub[at]
+            cell = np.where(z >= 0, 2 * z + sub, -1)
+            z[:], sub[:] = labels[cell], np.where(cell >= 0, sublabels[cell], sub)
 
     def start(self, labels: Labels) -> None:
         """Set the labels."""
@@ -246,11 +249,13 @@ class CpuEngine(Engine):
 
 def least_rows(key: Key, first: int, z: Labels, k: int) -> tuple[Labels, Array]:
     """Return the row of each cluster that has the least uniform, -1 for none, and the latter."""
-    u = np.empty((2, len(z)))
-    core.uniforms((*key_words(key), first), u)
     row, low = np.full(k, -1), np.full(k, np.inf)
-    inside = np.flatnonzero((z >= 0) & (z < k))
-    np.minimum.at(low, z[inside], u[0, inside])
-    least = inside[u[0, inside] == low[z[inside]]][::-1]  # the first of equals is written last
-    row[z[least]] = least
+    for at in cut(len(z), _LONG):
+        u = np.empty((2, at.stop - at.start))
+        core.uniforms((*key_words(key), first + at.start), u)
+        inside = at.start + np.flatnonzero((z[at] >= 0) & (z[at] < k))
+        own, before, c = u[0, inside - at.start], low.copy(), z[inside]
+        np.minimum.at(low, c, own)
+        least = np.flatnonzero((own == low[c]) & (own < before[c]))[::-1]
+        row[c[least]] = inside[least]  # the first of equals is written last
     return row, low

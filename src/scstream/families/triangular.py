@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,8 @@ Labels = NDArray[np.int64]
 MANY = 32  # columns from which this is quicker than all products
 REACH = 37.0  # nats below the best from which a component does not matter
 _MOST = 32  # leading columns
+_ROUNDING = 1e-9  # of a distance, more than what rounding adds to a part of it
+_NONE = np.zeros(0)
 _LARGEST = 1e-9  # part of the mean eigenvalue that rounding may have taken
 
 
@@ -72,9 +73,12 @@ class Triangular:
         """Return Student-t predictives by factors: see `scstream.core.factor`."""
         k, p = factors.shape
         d = _columns(p)
-        L = np.zeros((k, d, d))
-        L[:, *np.tril_indices(d)] = factors[:, 1 + d :]
-        W = np.stack([dtrtri(one.T, lower=0)[0].T for one in L])
+        W, at = np.zeros((k, d, d)), 1 + d
+        for j in range(d):
+            W[:, j, : j + 1] = factors[:, at : at + j + 1]
+            at += j + 1
+        for one in W:
+            dtrtri(one.T, lower=0, overwrite_c=1)  # in its place
         slope = np.sqrt(factors[:, :1] / (factors[:, :1] + 1.0))
         W *= slope[:, :, None]
         return Triangular(W, slope * factors[:, 1 : 1 + d], np.ones(k), level, power)
@@ -85,80 +89,65 @@ class Triangular:
         names = ("W", "b", "c", "level", "power")
         return Triangular(*(np.concatenate([getattr(x, name) for x in parts]) for name in names))
 
-    @cached_property
-    def _leading(self) -> tuple[Array, Array]:
-        """What the first columns add, as products (k, p), and how far these may be off (p,)."""
-        d = self.W.shape[1]
-        m = min(d // 4, _MOST)
-        W, b = self.W[:, :m, :m], self.b[:, :m]
-        Q = np.swapaxes(W, 1, 2) @ W
-        i, j = np.triu_indices(m)
-        eta = np.column_stack(
-            [
-                np.einsum("kd,kd->k", b, b),
-                -2.0 * np.einsum("kdi,kd->ki", W, b),
-                Q[:, i, j] * np.where(i == j, 1.0, 2.0),
-            ]
-        )
-        off = 4.0 * (eta.shape[1] + m) * np.finfo(np.float64).eps
-        return eta, off * np.abs(eta).max(axis=0, initial=0.0)
-
     def scores(self, Z: Array) -> Array:
         """Return scores (n, k) of rows (n, d), upper bounds of those that do not matter."""
-        eta, reach = self._leading
-        m = min(Z.shape[1] // 4, _MOST)
-        T = _quadratic(Z[:, :m])
-        least = T @ eta.T
-        least -= (np.abs(T) @ reach)[:, None]
-        out = self._finished(np.maximum(least, 0.0, out=least), slice(None))
         rows = np.arange(len(Z))
+        out = np.empty((len(Z), len(self.c)))
+        core.leading_distances(Z, self.W, self.b, min(Z.shape[1] // 4, _MOST), out)
+        out *= 1.0 - _ROUNDING
+        out = self._finished(out, slice(None))
         best = np.argmax(out, axis=1)
         order = np.argsort(best, kind="stable")
-        out[order, best[order]] = self._scored(Z, order, best[order])
-        near = out > (out[rows, best] - REACH)[:, None]
+        out[order, best[order]] = self._scored(Z, order, best[order], _NONE)
+        least = out[rows, best] - REACH
+        near = out > least[:, None]
         near[rows, best] = False
         which, some = map(np.ascontiguousarray, np.nonzero(near.T))
-        out[some, which] = self._scored(Z, some, which)
+        out[some, which] = self._scored(Z, some, which, self._far(least[some], which))
         return out
+
+    def _far(self, least: Array, which: Labels) -> Array:
+        """Return squared distances (m,) from which on scores are less than some."""
+        c, power = self.c[which], self.power[which]
+        linear = c - least
+        if not self.power.any():
+            return linear
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            students = np.exp((self.level[which] - least) / power) - c
+        return np.where(power > 0.0, students, linear)
 
     def pairs(self, Z: Array, z: Labels) -> Array:
         """Return scores (n, 2) of rows under the components ``2 z[i]`` and ``2 z[i] + 1``."""
         order = np.argsort(z, kind="stable")
         out = np.empty((len(Z), 2))
         for side in range(2):
-            out[order, side] = self._scored(Z, order, 2 * z[order] + side)
+            out[order, side] = self._scored(Z, order, 2 * z[order] + side, _NONE)
         return out
 
-    def _scored(self, Z: Array, rows: Labels, which: Labels) -> Array:
-        """Return scores (m,) of rows under components, which are in ascending order."""
+    def _scored(self, Z: Array, rows: Labels, which: Labels, far: Array) -> Array:
+        """Return scores (m,) of rows under components, which are in ascending order.
+
+        Where distances are beyond ``far`` (m,) they are upper bounds.
+        """
         square = np.empty(len(rows))
-        core.distances(Z, self.W, self.b, rows, which, square)
+        core.distances(Z, self.W, self.b, rows, which, far, square)
         return self._finished(square, which)
 
     def _finished(self, square: Array, which: Labels | slice) -> Array:
-        """Return scores by squared distances."""
+        """Return scores by squared distances, in their place."""
         c, power = self.c[which], self.power[which]
         if not self.power.any():
             return np.subtract(c, square, out=square)
-        students = self.level[which] - power * np.log(np.maximum(c + square, 1.0))
-        return students if self.power.all() else np.where(power > 0.0, students, c - square)
+        linear = None if self.power.all() else c - square
+        students = np.maximum(np.add(square, c, out=square), 1.0, out=square)
+        np.multiply(np.log(students, out=students), power, out=students)
+        np.subtract(self.level[which], students, out=students)
+        return students if linear is None else np.where(power > 0.0, students, linear)
 
 
 def _columns(p: int) -> int:
     """Return the columns of rows with p statistics."""
     return int((2.0 * p + 0.25) ** 0.5 - 1.0)
-
-
-def _quadratic(Z: Array) -> Array:
-    """Return the statistics ``(1, z, z z')`` of rows (n, d)."""
-    n, d = Z.shape
-    T = np.empty((n, (d + 1) * (d + 2) // 2))
-    T[:, 0], T[:, 1 : 1 + d] = 1.0, Z
-    at = 1 + d
-    for a in range(d):
-        np.multiply(Z[:, a : a + 1], Z[:, a:], out=T[:, at : at + d - a])
-        at += d - a
-    return T
 
 
 def _cholesky(Q: Array) -> Array | None:

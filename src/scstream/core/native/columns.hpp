@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "arrays.hpp"
@@ -11,16 +12,18 @@ namespace scstream {
 
 constexpr std::int64_t ABREAST = 16;  // rows that stand side by side
 
-// Fill |W z - b|^2 of rows side by side (d, 16), W being lower triangular with zeros above.
+// Fill |W z - b|^2 of rows side by side (m, 16) by the first m rows of W, which is lower triangular
+// with zeros above. Where all are beyond their limits a part of it is enough. Other functions would
+// not be compiled for the best processor: none is called.
 SCSTREAM_BEST_PROCESSOR
 static void measure(const double *z, const double *W, const double *b, std::int64_t d,
-                    double *out) {
+                    std::int64_t m, const double *far, double *out) {
     double square[ABREAST] = {};
-    for (std::int64_t j = 0; j < d; j += 4) {
+    for (std::int64_t j = 0; j < m; j += 4) {
         double s0[ABREAST] = {}, s1[ABREAST] = {}, s2[ABREAST] = {}, s3[ABREAST] = {};
-        const std::int64_t end = std::min(j + 4, d);
-        const double *w0 = W + j * d, *w1 = W + std::min(j + 1, d - 1) * d;
-        const double *w2 = W + std::min(j + 2, d - 1) * d, *w3 = W + std::min(j + 3, d - 1) * d;
+        const std::int64_t end = j + 4 < m ? j + 4 : m, more = m - j;
+        const double *w0 = W + j * d, *w1 = more > 1 ? w0 + d : w0;
+        const double *w2 = more > 2 ? w0 + 2 * d : w0, *w3 = more > 3 ? w0 + 3 * d : w0;
         for (std::int64_t a = 0; a < end; ++a) {
             const double *x = z + a * ABREAST;
             const double c0 = w0[a], c1 = w1[a], c2 = w2[a], c3 = w3[a];
@@ -31,41 +34,57 @@ static void measure(const double *z, const double *W, const double *b, std::int6
                 s3[i] += c3 * x[i];
             }
         }
-        const auto add = [&square, b, d](const double *s, std::int64_t r) {
-            if (r >= d) return;
-            for (int i = 0; i < ABREAST; ++i) {
-                const double y = s[i] - b[r];
-                square[i] += y * y;
-            }
-        };
-        add(s0, j);
-        add(s1, j + 1);
-        add(s2, j + 2);
-        add(s3, j + 3);
+        for (int i = 0; i < ABREAST; ++i) square[i] += (s0[i] - b[j]) * (s0[i] - b[j]);
+        if (more > 1)
+            for (int i = 0; i < ABREAST; ++i) square[i] += (s1[i] - b[j + 1]) * (s1[i] - b[j + 1]);
+        if (more > 2)
+            for (int i = 0; i < ABREAST; ++i) square[i] += (s2[i] - b[j + 2]) * (s2[i] - b[j + 2]);
+        if (more > 3)
+            for (int i = 0; i < ABREAST; ++i) square[i] += (s3[i] - b[j + 3]) * (s3[i] - b[j + 3]);
+        if (far == nullptr) continue;
+        int open = 0;
+        for (int i = 0; i < ABREAST; ++i) open |= square[i] > far[i] ? 0 : 1;
+        if (!open) break;
     }
-    std::copy(square, square + ABREAST, out);
+    std::memcpy(out, square, sizeof square);
+}
+
+// Triangular factors W (k, d, d) and offsets b (k, d).
+struct Factors {
+    const double *W;
+    Grid<const double> b;
+    std::int64_t k, d;
+};
+
+inline Factors factors_of(const Block<const double> &W, const Table<const double> &b,
+                          std::int64_t d) {
+    const Factors out{W.data(), grid(b), static_cast<std::int64_t>(b.shape(0)), d};
+    require(out.b.columns == d && static_cast<std::int64_t>(W.shape(0)) == out.k &&
+                static_cast<std::int64_t>(W.shape(1)) == d &&
+                static_cast<std::int64_t>(W.shape(2)) == d,
+            "factors are of other columns");
+    return out;
 }
 
 inline void distances(const Table<const double> &Z, const Block<const double> &W,
                       const Table<const double> &b, const Row<const std::int64_t> &rows,
-                      const Row<const std::int64_t> &which, const Row<double> &out) {
-    const Grid<const double> points = grid(Z), offset = grid(b);
-    const std::int64_t d = points.columns, k = offset.rows;
+                      const Row<const std::int64_t> &which, const Row<const double> &far,
+                      const Row<double> &out) {
+    const Grid<const double> points = grid(Z);
+    const std::int64_t d = points.columns;
+    const Factors by = factors_of(W, b, d);
     const auto m = static_cast<std::int64_t>(out.shape(0));
-    require(offset.columns == d && static_cast<std::int64_t>(W.shape(0)) == k &&
-                static_cast<std::int64_t>(W.shape(1)) == d &&
-                static_cast<std::int64_t>(W.shape(2)) == d,
-            "factors are of other columns");
     require(static_cast<std::int64_t>(rows.shape(0)) == m &&
-                static_cast<std::int64_t>(which.shape(0)) == m,
+                static_cast<std::int64_t>(which.shape(0)) == m &&
+                (far.shape(0) == 0 || static_cast<std::int64_t>(far.shape(0)) == m),
             "rows and components have other numbers");
     for (std::int64_t i = 0; i < m; ++i)
         require(0 <= rows.data()[i] && rows.data()[i] < points.rows && 0 <= which.data()[i] &&
-                    which.data()[i] < k,
+                    which.data()[i] < by.k,
                 "there is no such row or component");
     nb::gil_scoped_release free;
     std::vector<double> side(static_cast<std::size_t>(d * ABREAST), 0.0);
-    double found[ABREAST];
+    double found[ABREAST], limit[ABREAST];
     for (std::int64_t at = 0; at < m;) {
         const std::int64_t c = which.data()[at];
         std::int64_t end = at;
@@ -74,9 +93,35 @@ inline void distances(const Table<const double> &Z, const Block<const double> &W
             const double *z = points[rows.data()[i]];
             for (std::int64_t a = 0; a < d; ++a) side[a * ABREAST + i - at] = z[a];
         }
-        measure(side.data(), W.data() + c * d * d, offset[c], d, found);
+        const bool limited = far.shape(0) > 0;
+        for (std::int64_t i = 0; limited && i < ABREAST; ++i)
+            limit[i] = i < end - at ? far.data()[at + i] : -1.0;
+        measure(side.data(), by.W + c * d * d, by.b[c], d, d, limited ? limit : nullptr, found);
         std::copy(found, found + (end - at), out.data() + at);
         at = end;
+    }
+}
+
+inline void leading_distances(const Table<const double> &Z, const Block<const double> &W,
+                              const Table<const double> &b, std::int64_t m,
+                              const Table<double> &out) {
+    const Grid<const double> points = grid(Z);
+    const Grid<double> to = grid(out);
+    const std::int64_t d = points.columns;
+    const Factors by = factors_of(W, b, d);
+    require(to.rows == points.rows && to.columns == by.k && 0 <= m && m <= d,
+            "distances have another shape");
+    nb::gil_scoped_release free;
+    std::vector<double> side(static_cast<std::size_t>(m * ABREAST), 0.0);
+    double found[ABREAST];
+    for (std::int64_t start = 0; start < points.rows; start += ABREAST) {
+        const std::int64_t n = std::min(ABREAST, points.rows - start);
+        for (std::int64_t i = 0; i < n; ++i)
+            for (std::int64_t a = 0; a < m; ++a) side[a * ABREAST + i] = points[start + i][a];
+        for (std::int64_t c = 0; c < by.k; ++c) {
+            measure(side.data(), by.W + c * d * d, by.b[c], d, m, nullptr, found);
+            for (std::int64_t i = 0; i < n; ++i) to[start + i][c] = found[i];
+        }
     }
 }
 

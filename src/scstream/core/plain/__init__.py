@@ -1,7 +1,7 @@
 """The core in plain NumPy: what the native one is tested against, and runs where there is none."""
 
 from scstream.core.plain.centres import approach, choose_nearest
-from scstream.core.plain.columns import distances, sum_products
+from scstream.core.plain.columns import distances, leading_distances, sum_products
 from scstream.core.plain.counts import add_rises, count_marginals
 from scstream.core.plain.gaps import complete_rows, score_observed
 from scstream.core.plain.gaussian import (
@@ -47,6 +47,7 @@ __all__ = [
     "label_rows",
     "label_scores",
     "lay_out",
+    "leading_distances",
     "log_gammas",
     "log_normalisers",
     "log_weights",

@@ -10,12 +10,21 @@ if TYPE_CHECKING:
     from scstream.core import Floats, Ints
 
 
-def distances(Z: Floats, W: Floats, b: Floats, rows: Ints, which: Ints, out: Floats) -> None:
+def distances(
+    Z: Floats, W: Floats, b: Floats, rows: Ints, which: Ints, far: Floats, out: Floats
+) -> None:
     """Fill squared distances of rows under components."""
     for c in np.unique(which):
         at = which == c
         y = np.einsum("na,ja->nj", Z[rows[at]], W[c]) - b[c]
         out[at] = np.einsum("nj,nj->n", y, y)
+
+
+def leading_distances(Z: Floats, W: Floats, b: Floats, m: int, out: Floats) -> None:
+    """Fill the parts of squared distances that the first m rows of W add."""
+    for c in range(len(W)):
+        y = np.einsum("na,ja->nj", Z[:, :m], W[c, :m, :m]) - b[c, :m]
+        out[:, c] = np.einsum("nj,nj->n", y, y)
 
 
 def sum_products(Z: Floats, weight: Floats, share: Floats, z: Ints, out: Floats) -> None:
