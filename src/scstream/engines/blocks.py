@@ -217,7 +217,8 @@ class Blocks:
                 if wide:
                     doubt += divided(self._in_frame[at], z, w, at)
                     continue
-                T = self.statistics_of(at)
+                everyone = len(at) == block.stop - block.start  # then it is no copy
+                T = self.statistics(block) if everyone else self.statistics_of(at)
                 doubt += divided(T, z, w, at)
                 if self._wide is None:
                     current += sums.by_label(T, w, z, self.trial[at], k)

@@ -269,11 +269,15 @@ void add_own(const CountRows<Index> &rows, const Grid<const double> &conc, const
                 for (int r = 0; r < G; ++r) total[r] += log_gammas(own[r] + c) - log_gammas(own[r]);
                 continue;
             }
-            for (int r = 0; r < G; ++r)
-                product[r] *= (c > 0.0 ? own[r] : 1.0) *
-                              ((1.0 + two * own[r]) * (1.0 + three * (own[r] + 1.0)));
-            for (double f = 3.0; f < c; f += 1.0)
-                for (int r = 0; r < G; ++r) product[r] *= own[r] + f;
+            if (c == 1.0) {
+                for (int r = 0; r < G; ++r) product[r] *= own[r];
+            } else {
+                for (int r = 0; r < G; ++r)
+                    product[r] *= (c > 0.0 ? own[r] : 1.0) *
+                                  ((1.0 + two * own[r]) * (1.0 + three * (own[r] + 1.0)));
+                for (double f = 3.0; f < c; f += 1.0)
+                    for (int r = 0; r < G; ++r) product[r] *= own[r] + f;
+            }
             for (int r = 0; r < G; ++r) {
                 low = std::min(low, product[r]);
                 high = std::max(high, product[r]);
