@@ -74,6 +74,8 @@ class CountScore:
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
+        if len(z) == 0:
+            return np.empty((0, 2))
         return self._scored(T, z, _NONE, self.log_weight.reshape(-1, 2)[z])
 
     def left_out(self, rows: Members, inside: Array) -> Array:
