@@ -370,7 +370,7 @@ def _with_the_rest(
     ctx = Context(
         new.family, engine, new.rng, new.alpha, new.seed, new.n_batches, new.outliers
     )  # draws nothing
-    deterministic_sweep(ctx, new.state)
+    deterministic_sweep(ctx, new.state.having())  # which is to hold no more than it did
     labels, sublabels = (np.empty(len(counted), dtype=np.int64) for _ in range(2))
     labels[counted], sublabels[counted] = to_host(outcome.labels), to_host(outcome.sublabels)
     labels[~counted] = np.append(new.state.ids, -1)[engine.labels]

@@ -316,7 +316,7 @@ def cut_evenly(n: int, shares: Sequence[float], chunk: int) -> list[int]:
     Examples
     --------
     >>> cut_evenly(1_000_000, [1, 1, 1], 8192)
-    [0, 335872, 663552, 1000000]
+    [0, 327680, 671744, 1000000]
     """
     chunks = max(-(-n // chunk), 1)
     unit = 2 ** max(int(np.log2(chunks / (_FINENESS * len(shares)))), 0)
