@@ -33,6 +33,16 @@ def test_parts_of_distances_are_enough_beyond_limits(core):
     assert_allclose(first, exact, rtol=1e-12)
 
 
+def test_factors_are_inverted(core):
+    rng = np.random.default_rng(3)
+    L = np.tril(rng.normal(size=(5, 19, 19))) + 6.0 * np.eye(19)
+    factors = np.concatenate([np.ones((5, 20)), L[:, *np.tril_indices(19)]], axis=1)
+    W = np.full(L.shape, np.nan)
+    core.invert_factors(factors, W)
+    assert_allclose(W @ L, np.broadcast_to(np.eye(19), L.shape), atol=1e-12)
+    assert (np.triu(W, 1) == 0.0).all()
+
+
 def test_products_are_summed_by_label_and_share(core):
     rng = np.random.default_rng(1)
     Z, weight, share = rng.normal(size=(60, 17)), rng.uniform(0.5, 2.0, 60), rng.random(60)

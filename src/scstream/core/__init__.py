@@ -629,6 +629,11 @@ def distances(
     _core.distances(Z, W, b, rows, which, far, out)
 
 
+def invert_factors(factors: Floats, W: Floats) -> None:
+    """Fill the inverses (k, d, d) of the L of rows ``(n, L^-1 mean, L)``, see `factor`."""
+    _core.invert_factors(factors, W)
+
+
 def leading_distances(Z: Floats, W: Floats, b: Floats, m: int, out: Floats) -> None:
     """Fill the parts (n, k) of squared distances that the first m rows of W add."""
     _core.leading_distances(Z, W, b, m, out)

@@ -206,7 +206,9 @@ class Blocks:
             return doubt.astype(np.float64, copy=False)
 
         def add_chunk(rows: slice) -> Values:
-            current, doubt = np.zeros((k, 2, len(self.family.prior))), np.zeros(k)
+            doubt = np.zeros(k)
+            if self._wide is None:
+                current = np.zeros((k, 2, len(self.family.prior)))
             for block in cut(rows.stop, self.chunk if wide else self._block_rows(2), rows.start):
                 z = self.z[block]
                 at = np.flatnonzero(among[z])

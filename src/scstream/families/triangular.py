@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dtrtri, dtrtrs
+from scipy.linalg.lapack import dtrtrs
 
 from scstream import core
 
@@ -73,12 +73,8 @@ class Triangular:
         """Return Student-t predictives by factors: see `scstream.core.factor`."""
         k, p = factors.shape
         d = _columns(p)
-        W, at = np.zeros((k, d, d)), 1 + d
-        for j in range(d):
-            W[:, j, : j + 1] = factors[:, at : at + j + 1]
-            at += j + 1
-        for one in W:
-            dtrtri(one.T, lower=0, overwrite_c=1)  # in its place
+        W = np.empty((k, d, d))
+        core.invert_factors(factors, W)
         slope = np.sqrt(factors[:, :1] / (factors[:, :1] + 1.0))
         W *= slope[:, :, None]
         return Triangular(W, slope * factors[:, 1 : 1 + d], np.ones(k), level, power)

@@ -125,6 +125,34 @@ inline void leading_distances(const Table<const double> &Z, const Block<const do
     }
 }
 
+// Fill the inverse W (d, d) of a lower triangular matrix whose rows are packed, with zeros above.
+SCSTREAM_BEST_PROCESSOR
+static void invert(const double *L, std::int64_t d, double *SCSTREAM_ALONE W) {
+    for (std::int64_t i = 0; i < d; ++i) {
+        double *SCSTREAM_ALONE row = W + i * d;
+        for (std::int64_t b = 0; b < d; ++b) row[b] = 0.0;
+        for (std::int64_t a = 0; a < i; ++a) {
+            const double by = L[a], *above = W + a * d;
+            for (std::int64_t b = 0; b <= a; ++b) row[b] -= by * above[b];
+        }
+        for (std::int64_t b = 0; b < i; ++b) row[b] /= L[i];
+        row[i] = 1.0 / L[i];
+        L += i + 1;
+    }
+}
+
+inline void invert_factors(const Table<const double> &factors, const Block<double> &W) {
+    const Grid<const double> rows = grid(factors);
+    const auto d = static_cast<std::int64_t>(W.shape(2));
+    require(static_cast<std::int64_t>(W.shape(0)) == rows.rows &&
+                static_cast<std::int64_t>(W.shape(1)) == d &&
+                rows.columns == (d + 1) * (d + 2) / 2,
+            "factors are of other columns");
+    nb::gil_scoped_release free;
+    for (std::int64_t c = 0; c < rows.rows; ++c)
+        invert(rows[c] + 1 + d, d, W.data() + c * d * d);
+}
+
 // Add w (1, z, z z') of four rows to sums (p,), to each number one row after another.
 SCSTREAM_BEST_PROCESSOR
 static void add_four(const double *const *z, const double *w, std::int64_t d,

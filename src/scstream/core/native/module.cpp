@@ -87,6 +87,8 @@ NB_MODULE(_compiled, m) {
     m.def("distances", &scstream::distances, "Z"_a.noconvert(), "W"_a.noconvert(),
           "b"_a.noconvert(), "rows"_a.noconvert(), "which"_a.noconvert(), "far"_a.noconvert(),
           "out"_a.noconvert());
+    m.def("invert_factors", &scstream::invert_factors, "factors"_a.noconvert(),
+          "W"_a.noconvert());
     m.def("leading_distances", &scstream::leading_distances, "Z"_a.noconvert(),
           "W"_a.noconvert(), "b"_a.noconvert(), "m"_a, "out"_a.noconvert());
     m.def("sum_products", &scstream::sum_products, "Z"_a.noconvert(), "weight"_a.noconvert(),

@@ -1,7 +1,12 @@
 """The core in plain NumPy: what the native one is tested against, and runs where there is none."""
 
 from scstream.core.plain.centres import approach, choose_nearest
-from scstream.core.plain.columns import distances, leading_distances, sum_products
+from scstream.core.plain.columns import (
+    distances,
+    invert_factors,
+    leading_distances,
+    sum_products,
+)
 from scstream.core.plain.counts import add_rises, count_marginals
 from scstream.core.plain.gaps import complete_rows, score_observed
 from scstream.core.plain.gaussian import (
@@ -44,6 +49,7 @@ __all__ = [
     "drawn_scores",
     "factor",
     "fill_statistics",
+    "invert_factors",
     "label_rows",
     "label_scores",
     "lay_out",

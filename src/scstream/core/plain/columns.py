@@ -20,6 +20,14 @@ def distances(
         out[at] = np.einsum("nj,nj->n", y, y)
 
 
+def invert_factors(factors: Floats, W: Floats) -> None:
+    """Fill the inverses of packed triangular factors."""
+    d = W.shape[1]
+    L = np.zeros(W.shape)
+    L[:, *np.tril_indices(d)] = factors[:, 1 + d :]
+    W[:] = np.tril(np.linalg.inv(L))
+
+
 def leading_distances(Z: Floats, W: Floats, b: Floats, m: int, out: Floats) -> None:
     """Fill the parts of squared distances that the first m rows of W add."""
     for c in range(len(W)):
