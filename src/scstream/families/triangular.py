@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dtrtrs
 
 from scstream import core
+from scstream.support.threads import over_slices
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -74,7 +75,7 @@ class Triangular:
         k, p = factors.shape
         d = _columns(p)
         W = np.empty((k, d, d))
-        core.invert_factors(factors, W)
+        over_slices(lambda at: core.invert_factors(factors[at], W[at]), k)
         slope = np.sqrt(factors[:, :1] / (factors[:, :1] + 1.0))
         W *= slope[:, :, None]
         return Triangular(W, slope * factors[:, 1 : 1 + d], np.ones(k), level, power)
