@@ -474,6 +474,27 @@ def keep_shares(
     return cast("bool", _core.keep_shares(past, now, prior, shares, limits, out))
 
 
+def refine(
+    rows: Rows, weight: Floats, cuts: Scores, chosen: NDArray[np.bool_], prior: tuple[Any, ...],
+    how: tuple[float, int], z: Ints, trial: Ints, sums: tuple[Floats, ...],
+) -> bool:  # fmt: skip
+    """Do as `try_sublabels` does, then again by the predictives of what resulted: `Engine.refine`.
+
+    Parameters
+    ----------
+    rows, weight, cuts, chosen : Rows, float64 (n,), Scores, bool (k,)
+    prior : tuple
+    how : tuple
+        Alpha, and how many rounds follow the first.
+    z, trial, sums : int64 (n,), int64 (n,), out, tuple, out
+
+    Returns
+    -------
+    sound : bool
+    """
+    return cast("bool", _core.refine(rows, weight, cuts, chosen, prior, how, z, trial, sums))
+
+
 def judge_divisions(
     past: Floats, now: Floats, tried: Floats, doubts: Floats, prior: tuple[Any, ...],
     how: tuple[float, ...], first: Floats, out: tuple[Floats, ...],

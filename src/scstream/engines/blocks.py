@@ -19,7 +19,7 @@ from scstream.engines.base import Key
 from scstream.engines.chunks import Part, Sizes, Values, cut, summed
 from scstream.engines.gaps import Draws, Gaps
 from scstream.engines.labels import Labeller, label_members
-from scstream.families.contract import Array, Family
+from scstream.families.contract import Array, Family, GaussianPrior
 from scstream.families.left_out import LeftOutScore, Members
 from scstream.families.scores import (
     SOME_ROWS,
@@ -245,6 +245,17 @@ class Blocks:
             return out
 
         return self._over_chunks(tried)
+
+    def refined(
+        self, sub: Score, chosen: NDArray[np.bool_], prior: GaussianPrior, how: tuple[float, int]
+    ) -> tuple[Array, Array] | None:
+        """Return what `Engine.refine` finds in one chunk; None if there are more, or it fails."""
+        cuts, k = form_of(sub), len(chosen)
+        if self._few is None or self.n > self.chunk or not isinstance(cuts, Products):
+            return None
+        out = np.empty((k, 2, len(prior.row))), np.empty(k)
+        of = self.weight, cuts.parts, chosen, tuple(prior), how, self.z, self.trial
+        return out if core.refine(self._few, *of, out) else None
 
     def _shortened(self, sub: Score) -> Score | None:
         """Return what scores rows ``(1, z)`` as a score does, if products do not matter to it."""

@@ -75,6 +75,9 @@ NB_MODULE(_compiled, m) {
     m.def("judge_divisions", &scstream::judge_divisions, "past"_a.noconvert(),
           "now"_a.noconvert(), "tried"_a.noconvert(), "doubts"_a.noconvert(), "prior"_a, "how"_a,
           "first"_a.noconvert(), "out"_a);
+    m.def("refine", &scstream::refine, "rows"_a, "weight"_a.noconvert(), "cuts"_a,
+          "chosen"_a.noconvert(), "prior"_a, "how"_a, "z"_a.noconvert(), "trial"_a.noconvert(),
+          "sums"_a);
     m.def("may_move", &scstream::may_move, "standing"_a, "log_u"_a.noconvert(), "greedy"_a,
           "prior"_a, "how"_a, "limits"_a);
     m.def("uniforms", &scstream::uniforms, "key"_a, "out"_a.noconvert());

@@ -513,43 +513,64 @@ inline void label_scores(const Table<const double> &scores, const Row<const doub
     }
 }
 
+// Rows with labels, of which those of chosen clusters are tried.
+struct Tried {
+    Rows rows;
+    const double *weight;
+    const bool *chosen;
+    const std::int64_t *z;
+    std::int64_t *trial;
+
+    Tried(const nb::tuple &given, const Row<const double> &weights, const Row<const bool> &which,
+          const Row<const std::int64_t> &labels, const Row<std::int64_t> &trials)
+        : rows(rows_of(given)), weight(weights.data()), chosen(which.data()), z(labels.data()),
+          trial(trials.data()) {
+        for (const std::size_t length : {weights.shape(0), labels.shape(0), trials.shape(0)})
+            require(static_cast<std::int64_t>(length) == rows.n, "rows have other numbers");
+    }
+};
+
+// Find the better sub-labels by pairs of scores, and add up.
+inline void try_rows(const Tried &of, const Scores &own, Sums &total) {
+    const std::int64_t p = own.p, n = of.rows.n, k = own.k / 2;
+    Divider divider(own);
+    Lane gap, size, doubt;
+    std::vector<double> T(static_cast<std::size_t>(TILE * p));
+    std::int64_t row[TILE], label[TILE], m = 0;
+    for (std::int64_t at = 0; at < n;) {
+        for (m = 0; at < n && m < TILE; ++at) {
+            const std::int64_t c = of.z[at];
+            if (c < 0 || c >= k || !of.chosen[c]) continue;
+            of.rows.fill(at, &T[m * p]);
+            row[m] = at;
+            label[m++] = c;
+        }
+        if (m == 0) continue;
+        divider.gaps(T.data(), m, label, gap);
+        for (std::int64_t i = 0; i < TILE; ++i) size.at[i] = -std::fabs(gap.at[i]);
+        fill_certainties(size, doubt);
+        for (std::int64_t i = 0; i < m; ++i) {
+            const bool second = gap.at[i] > 0.0;
+            const double w = of.weight[row[i]];
+            of.trial[row[i]] = second;
+            add_to(&total.current[(2 * label[i] + second) * p], &T[i * p], w, p);
+            total.doubt[label[i]] += w * doubt.at[i];
+        }
+    }
+}
+
 inline void try_sublabels(const nb::tuple &rows, const Row<const double> &weight,
                           const nb::tuple &pairs, const Row<const bool> &chosen,
                           const Row<const std::int64_t> &z, const Row<std::int64_t> &trial,
                           const nb::tuple &sums) {
-    const Rows points = rows_of(rows);
-    const std::int64_t p = points.statistics(), n = points.n, k = chosen.shape(0);
+    const Tried of(rows, weight, chosen, z, trial);
+    const std::int64_t p = of.rows.statistics(), k = chosen.shape(0);
     const Scores own = scores_of(pairs, p);
     require(own.k == 2 * k, "each cluster needs two components");
-    for (const std::size_t length : {weight.shape(0), z.shape(0), trial.shape(0)})
-        require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
     Sums total(k, p, false);
     {
         nb::gil_scoped_release free;
-        Divider divider(own);
-        Lane gap, size, doubt;
-        std::vector<double> T(static_cast<std::size_t>(TILE * p));
-        std::int64_t row[TILE], label[TILE], m = 0;
-        for (std::int64_t at = 0; at < n;) {
-            for (m = 0; at < n && m < TILE; ++at) {
-                const std::int64_t c = z.data()[at];
-                if (c < 0 || c >= k || !chosen.data()[c]) continue;
-                points.fill(at, &T[m * p]);
-                row[m] = at;
-                label[m++] = c;
-            }
-            if (m == 0) continue;
-            divider.gaps(T.data(), m, label, gap);
-            for (std::int64_t i = 0; i < TILE; ++i) size.at[i] = -std::fabs(gap.at[i]);
-            fill_certainties(size, doubt);
-            for (std::int64_t i = 0; i < m; ++i) {
-                const bool second = gap.at[i] > 0.0;
-                const double w = weight.data()[row[i]];
-                trial.data()[row[i]] = second;
-                add_to(&total.current[(2 * label[i] + second) * p], &T[i * p], w, p);
-                total.doubt[label[i]] += w * doubt.at[i];
-            }
-        }
+        try_rows(of, own, total);
     }
     take<Flat>(sums, 0, total.current);
     take<Flat>(sums, 1, total.doubt);

@@ -9,6 +9,7 @@
 
 #include "gaussian.hpp"
 #include "mixture.hpp"
+#include "pass.hpp"
 
 namespace scstream {
 
@@ -188,6 +189,64 @@ struct Ratio {
 
 inline Ratio ratio_of(const nb::tuple &how) {
     return {part<double>(how, 0), part<double>(how, 1), part<double>(how, 2)};
+}
+
+// Scores of sub-clusters (2 k, p) by their predictives.
+class PartScores {
+  public:
+    PartScores(const Prior &prior, double alpha, std::int64_t k)
+        : prior_(prior), alpha_(alpha), m_(2 * k), factors_(m_ * prior.p()),
+          forms_(m_ * prior.p()), log_det_(m_), log_weight_(m_), level_(m_), power_(m_) {}
+
+    // Make those of sums; false if a matrix fails.
+    bool make(const double *sums) {
+        const std::int64_t p = prior_.p();
+        if (factor(sums, m_, 1, prior_, nullptr, factors_.data(), log_det_.data()) > 0) return false;
+        for (std::int64_t r = 0; r < m_; ++r) log_weight_[r] = logarithm(sums[r * p] + 0.5 * alpha_);
+        student_forms(factors_.data(), m_, prior_.d, forms_.data());
+        student_levels(factors_.data(), m_, prior_, log_det_.data(), log_weight_.data(),
+                       level_.data(), power_.data());
+        return true;
+    }
+
+    Scores scores() const { return {forms_.data(), level_.data(), power_.data(), m_, prior_.p()}; }
+
+  private:
+    const Prior prior_;
+    const double alpha_;
+    const std::int64_t m_;
+    std::vector<double> factors_, forms_, log_det_, log_weight_, level_, power_;
+};
+
+inline bool refine(const nb::tuple &rows, const Row<const double> &weight, const nb::tuple &cuts,
+                   const Row<const bool> &chosen, const nb::tuple &prior, const nb::tuple &how,
+                   const Row<const std::int64_t> &z, const Row<std::int64_t> &trial,
+                   const nb::tuple &sums) {
+    const Tried of(rows, weight, chosen, z, trial);
+    const auto row = part<Vector>(prior, 0);
+    const Prior of_clusters = prior_of(row, part<double>(prior, 1));
+    const std::int64_t p = of.rows.statistics(), k = chosen.shape(0);
+    const Scores first = scores_of(cuts, p);
+    require(first.k == 2 * k && of_clusters.p() == p, "each cluster needs two components");
+    PartScores parts(of_clusters, part<double>(how, 0), k);
+    Sums total(k, p, false);
+    bool sound = true;
+    {
+        nb::gil_scoped_release free;
+        std::vector<double> before;
+        try_rows(of, first, total);
+        for (auto left = part<std::int64_t>(how, 1); left > 0 && sound; --left) {
+            if (total.current == before) break;
+            before = total.current;
+            sound = parts.make(before.data());
+            total = Sums(k, p, false);
+            if (sound) try_rows(of, parts.scores(), total);
+        }
+    }
+    if (!sound) return false;
+    take<Flat>(sums, 0, total.current);
+    take<Flat>(sums, 1, total.doubt);
+    return true;
 }
 
 // Fill the first parts (k, p) of pasts cut as the present (k, 2, p) was, or halved.
