@@ -10,6 +10,52 @@ inline double kept(double gap) { return is_open(gap) ? gap : 0.0; }
 }  // namespace
 
 SCSTREAM_BEST_PROCESSOR
+void fill_columns(const Rows &rows, const std::int64_t *row, double *columns) {
+    const std::int64_t d = rows.d;
+    double *z = columns + TILE, *to = columns + (1 + d) * TILE;
+    for (int i = 0; i < TILE; ++i) columns[i] = 1.0;
+    for (std::int64_t j = 0; j < d; ++j) {
+        double x[TILE];
+        for (int i = 0; i < TILE; ++i)
+            x[i] = rows.wide ? rows.wide[row[i] * d + j] : rows.narrow[row[i] * d + j];
+        for (int i = 0; i < TILE; ++i) z[j * TILE + i] = (x[i] - rows.shift[j]) / rows.scale[j];
+    }
+    for (std::int64_t a = 0; a < d; ++a)
+        for (std::int64_t b = a; b < d; ++b, to += TILE)
+            for (int i = 0; i < TILE; ++i) to[i] = z[a * TILE + i] * z[b * TILE + i];
+}
+
+SCSTREAM_BEST_PROCESSOR
+void narrow_columns(const double *columns, std::int64_t p, float *out) {
+    for (std::int64_t i = 0; i < p * TILE; ++i) out[i] = static_cast<float>(columns[i]);
+}
+
+SCSTREAM_BEST_PROCESSOR
+void pair_products(const double *columns, std::int64_t p, const double *eta,
+                   const std::int64_t *one, const std::int64_t *other, Lane &x, Lane &y) {
+    constexpr int LANES = 16;
+    for (int start = 0; start < TILE; start += LANES) {
+        double a[LANES] = {}, b[LANES] = {};
+        std::int64_t at[LANES], too[LANES];
+        for (int i = 0; i < LANES; ++i) {
+            at[i] = one[start + i] * p;
+            too[i] = other[start + i] * p;
+        }
+        for (std::int64_t q = 0; q < p; ++q) {
+            const double *t = columns + q * TILE + start;
+            for (int i = 0; i < LANES; ++i) {
+                a[i] += t[i] * eta[at[i] + q];
+                b[i] += t[i] * eta[too[i] + q];
+            }
+        }
+        for (int i = 0; i < LANES; ++i) {
+            x.at[start + i] = a[i];
+            y.at[start + i] = b[i];
+        }
+    }
+}
+
+SCSTREAM_BEST_PROCESSOR
 void fill_uniforms(const Key &key, std::int64_t row, Lane &label, Lane &sublabel) {
     for (int i = 0; i < TILE; ++i) {
         const Uniforms both = key(row + i);

@@ -13,6 +13,38 @@ struct alignas(64) Lane {
     double at[TILE];
 };
 
+// Rows (n, d) of doubles or floats, and the frame of their statistics.
+struct Rows {
+    const double *wide;
+    const float *narrow;
+    const double *shift, *scale;
+    std::int64_t n, d;
+
+    std::int64_t statistics() const { return (d + 1) * (d + 2) / 2; }
+
+    // Fill the statistics of a row.
+    void fill(std::int64_t row, double *t) const {
+        double *z = t + 1, *to = t + 1 + d;
+        t[0] = 1.0;
+        for (std::int64_t j = 0; j < d; ++j) {
+            const double x = wide ? wide[row * d + j] : narrow[row * d + j];
+            z[j] = (x - shift[j]) / scale[j];
+        }
+        for (std::int64_t a = 0; a < d; ++a)
+            for (std::int64_t b = a; b < d; ++b) *to++ = z[a] * z[b];
+    }
+};
+
+// Fill the statistics (p, TILE) of some rows, each in a lane.
+void fill_columns(const Rows &rows, const std::int64_t *row, double *columns);
+
+// Fill the same numbers in single precision.
+void narrow_columns(const double *columns, std::int64_t p, float *out);
+
+// Fill products of the rows with two components each, of the parameters (k, p).
+void pair_products(const double *columns, std::int64_t p, const double *eta,
+                   const std::int64_t *one, const std::int64_t *other, Lane &x, Lane &y);
+
 // Uniforms for labels and sub-labels of the rows from one on.
 void fill_uniforms(const Key &key, std::int64_t row, Lane &label, Lane &sublabel);
 

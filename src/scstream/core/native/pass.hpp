@@ -21,28 +21,6 @@ namespace scstream {
 
 constexpr double NOBODY = -std::numeric_limits<double>::infinity();
 
-// Rows (n, d) of doubles or floats, and the frame of their statistics.
-struct Rows {
-    const double *wide;
-    const float *narrow;
-    const double *shift, *scale;
-    std::int64_t n, d;
-
-    std::int64_t statistics() const { return (d + 1) * (d + 2) / 2; }
-
-    // Fill the statistics of a row.
-    void fill(std::int64_t row, double *t) const {
-        double *z = t + 1, *to = t + 1 + d;
-        t[0] = 1.0;
-        for (std::int64_t j = 0; j < d; ++j) {
-            const double x = wide ? wide[row * d + j] : narrow[row * d + j];
-            z[j] = (x - shift[j]) / scale[j];
-        }
-        for (std::int64_t a = 0; a < d; ++a)
-            for (std::int64_t b = a; b < d; ++b) *to++ = z[a] * z[b];
-    }
-};
-
 inline Rows rows_of(const nb::tuple &given) {
     Rows out{};
     Table<const double> wide;
@@ -169,16 +147,16 @@ class Chooser {
   public:
     explicit Chooser(const Scores &by)
         : by_(by), narrow_(narrowed(by.eta, by.level, by.power, by.k, by.p)),
-          columns_(static_cast<std::size_t>(by.p * TILE)) {}
+          columns_(static_cast<std::size_t>(by.p * TILE)), row_(static_cast<std::size_t>(by.p)) {}
 
-    // Choose labels for the statistics (m, p) of at most a tile of rows, drawn by uniforms or, if
+    // Choose labels for at most a tile of m rows with statistics (p, TILE), drawn by uniforms or, if
     // that is null, the best; and, if they are wanted, second choices and the doubts.
     void choose(const double *t, std::int64_t m, const Lane *uniforms, bool seconds, Tile &out) {
         propose(t, m, uniforms);
         pending_ = 0;
         for (std::int64_t i = 0; i < m; ++i) {
             out.gap.at[i] = NOBODY;
-            decide(i, t + i * by_.p, uniforms ? uniforms->at + i : nullptr, seconds, out);
+            decide(i, t, uniforms ? uniforms->at + i : nullptr, seconds, out);
         }
         if (pending_ > 0) settle(t, uniforms, out);
         if (seconds) fill_certainties(out.gap, out.doubt);
@@ -189,9 +167,7 @@ class Chooser {
 
     // Propose labels for the statistics of a tile.
     void propose(const double *t, std::int64_t m, const Lane *uniforms) {
-        for (std::int64_t q = 0; q < by_.p; ++q)
-            for (std::int64_t i = 0; i < TILE; ++i)
-                columns_[q * TILE + i] = i < m ? static_cast<float>(t[i * by_.p + q]) : 0.0f;
+        narrow_columns(t, by_.p, columns_.data());
         scstream::propose(narrow_, columns_.data(), tile_);
         open_ = 0;
         if (uniforms == nullptr) return;
@@ -231,7 +207,8 @@ class Chooser {
             if (!known || !(s + wrong < least)) which_.push_back(c);
         }
         exact_.resize(which_.size());
-        for (std::size_t j = 0; j < which_.size(); ++j) exact_[j] = by_(t, which_[j]);
+        for (std::int64_t q = 0; q < by_.p; ++q) row_[q] = t[q * TILE + i];
+        for (std::size_t j = 0; j < which_.size(); ++j) exact_[j] = by_(row_.data(), which_[j]);
         Choice found = chosen(exact_.data(), static_cast<std::int64_t>(exact_.size()), uniform);
         found.label = which_[found.label];
         if (found.second >= 0) found.second = which_[found.second];
@@ -251,9 +228,19 @@ class Chooser {
     // Settle all rows that were put down.
     void settle(const double *t, const Lane *uniforms, Tile &out) {
         for (std::int64_t j = 0; j < TILE; ++j) {
-            const Pending &row = rows_[j < pending_ ? j : 0];
-            by_.products(t + row.row * by_.p, row.one, row.other, one_.at[j], other_.at[j]);
-            if (uniforms) uniform_.at[j] = uniforms->at[row.row];
+            which_one_[j] = which_other_[j] = 0;
+            if (uniforms && j < pending_) uniform_.at[j] = uniforms->at[rows_[j].row];
+        }
+        for (std::int64_t j = 0; j < pending_; ++j) {
+            which_one_[rows_[j].row] = rows_[j].one;
+            which_other_[rows_[j].row] = rows_[j].other;
+        }
+        Lane x, y;
+        pair_products(t, by_.p, by_.eta, which_one_, which_other_, x, y);
+        for (std::int64_t j = 0; j < TILE; ++j) {
+            const std::int64_t row = rows_[j < pending_ ? j : 0].row;
+            one_.at[j] = x.at[row];
+            other_.at[j] = y.at[row];
         }
         if (by_.power) {
             finish(&Pending::one, one_);
@@ -294,6 +281,8 @@ class Chooser {
     Proposals tile_;
     std::int64_t open_ = 0, pending_ = 0;
     Pending rows_[TILE];
+    std::int64_t which_one_[TILE], which_other_[TILE];
+    std::vector<double> row_;
     Lane one_, other_, uniform_, side_, level_, power_;
     std::vector<std::int64_t> which_;
     std::vector<double> exact_;
@@ -329,6 +318,45 @@ struct Labelled {
     const double *weight;
 };
 
+// The statistics of a tile of rows, each row in a lane.
+class Columns {
+  public:
+    explicit Columns(std::int64_t p) : p_(p), of_(static_cast<std::size_t>(p * TILE)), row_(p) {}
+
+    const double *data() const { return of_.data(); }
+
+    // Take the rows from one on; returns how many there are.
+    std::int64_t take(const Rows &rows, std::int64_t start) {
+        std::int64_t which[TILE];
+        const std::int64_t m = std::min<std::int64_t>(TILE, rows.n - start);
+        for (std::int64_t i = 0; i < m; ++i) which[i] = start + i;
+        take(rows, which, m);
+        return m;
+    }
+
+    // Take m rows; the list is filled up with the first of them.
+    void take(const Rows &rows, std::int64_t *which, std::int64_t m) {
+        std::fill(which + m, which + TILE, which[0]);
+        fill_columns(rows, which, of_.data());
+    }
+
+    // Take m rows (m, p) of statistics.
+    void take(const double *rows, std::int64_t m) {
+        for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t q = 0; q < p_; ++q) of_[q * TILE + i] = rows[i * p_ + q];
+    }
+
+    // Return the statistics (p,) of row i, until the next one is asked for.
+    const double *row(std::int64_t i) {
+        for (std::int64_t q = 0; q < p_; ++q) row_[q] = of_[q * TILE + i];
+        return row_.data();
+    }
+
+  private:
+    const std::int64_t p_;
+    std::vector<double> of_, row_;
+};
+
 // Fills what the second part of each row's own cluster scores more than the first.
 class Divider {
   public:
@@ -336,17 +364,18 @@ class Divider {
 
     // Labels that are negative, or of no cluster, get nothing.
     void gaps(const double *t, std::int64_t m, const std::int64_t *label, Lane &out) {
-        const std::int64_t p = pairs_.p, k = pairs_.k / 2;
+        const std::int64_t k = pairs_.k / 2;
         for (std::int64_t i = 0; i < TILE; ++i) {
             const std::int64_t c = i < m && label[i] >= 0 && label[i] < k ? 2 * label[i] : 0;
-            const double *row = t + (i < m ? i : 0) * p;
-            pairs_.products(row, c, c + 1, first_.at[i], second_.at[i]);
+            one_[i] = c;
+            other_[i] = c + 1;
             if (pairs_.power == nullptr) continue;
             levels_[0].at[i] = pairs_.level[c];
             levels_[1].at[i] = pairs_.level[c + 1];
             powers_[0].at[i] = pairs_.power[c];
             powers_[1].at[i] = pairs_.power[c + 1];
         }
+        pair_products(t, pairs_.p, pairs_.eta, one_, other_, first_, second_);
         if (pairs_.power != nullptr) {
             finish_scores(levels_[0], powers_[0], first_);
             finish_scores(levels_[1], powers_[1], second_);
@@ -356,6 +385,7 @@ class Divider {
 
   private:
     const Scores pairs_;
+    std::int64_t one_[TILE], other_[TILE];
     Lane first_, second_, levels_[2], powers_[2];
 };
 
@@ -366,10 +396,9 @@ inline void sweep_rows(const Rows &rows, const Scores &by, const Scores &pairs, 
     Divider divider(pairs);
     Tile tile;
     Lane u, v, gap, share, own_doubt;
-    std::vector<double> T(static_cast<std::size_t>(TILE * p));
+    Columns T(p);
     for (std::int64_t start = 0; start < rows.n; start += TILE) {
-        const std::int64_t m = std::min<std::int64_t>(TILE, rows.n - start);
-        for (std::int64_t i = 0; i < m; ++i) rows.fill(start + i, &T[i * p]);
+        const std::int64_t m = T.take(rows, start);
         if (key) fill_uniforms(*key, start, u, v);
         chooser.choose(T.data(), m, key ? &u : nullptr, true, tile);
         divider.gaps(T.data(), m, tile.label, gap);
@@ -383,7 +412,7 @@ inline void sweep_rows(const Rows &rows, const Scores &by, const Scores &pairs, 
             found.z[row] = inside ? c : -1;
             found.sub[row] = second;
             if (!inside) continue;
-            const double *t = &T[i * p], w = found.weight[row], two = w * share.at[i];
+            const double *t = T.row(i), w = found.weight[row], two = w * share.at[i];
             double *sums = &to.current[2 * c * p];
             if (share.at[i] < 1.0) add_to(sums, t, w - two, p);
             if (share.at[i] > 0.0) add_to(sums + p, t, two, p);
@@ -440,10 +469,9 @@ inline void best_labels(const nb::tuple &rows, const nb::tuple &scores,
     nb::gil_scoped_release free;
     Chooser chooser(by);
     Tile tile;
-    std::vector<double> T(static_cast<std::size_t>(TILE * p));
+    Columns T(p);
     for (std::int64_t start = 0; start < n; start += TILE) {
-        const std::int64_t m = std::min<std::int64_t>(TILE, n - start);
-        for (std::int64_t i = 0; i < m; ++i) points.fill(start + i, &T[i * p]);
+        const std::int64_t m = T.take(points, start);
         chooser.choose(T.data(), m, nullptr, false, tile);
         std::copy(tile.label, tile.label + m, out.data() + start);
     }
@@ -486,10 +514,12 @@ inline void label_rows(const Table<const double> &T, const nb::tuple &scores,
     Chooser chooser(by);
     Tile tile;
     Lane uniform;
+    Columns columns(by.p);
     for (std::int64_t start = 0; start < rows.rows; start += TILE) {
         const std::int64_t m = std::min<std::int64_t>(TILE, rows.rows - start);
         if (out.uniform) std::copy(out.uniform + start, out.uniform + start + m, uniform.at);
-        chooser.choose(rows[start], m, out.uniform ? &uniform : nullptr, out.second || out.uniform, tile);
+        columns.take(rows[start], m);
+        chooser.choose(columns.data(), m, out.uniform ? &uniform : nullptr, out.second || out.uniform, tile);
         out.write(start, m, tile);
     }
 }
@@ -535,17 +565,17 @@ inline void try_rows(const Tried &of, const Scores &own, Sums &total) {
     const std::int64_t p = own.p, n = of.rows.n, k = own.k / 2;
     Divider divider(own);
     Lane gap, size, doubt;
-    std::vector<double> T(static_cast<std::size_t>(TILE * p));
+    Columns T(p);
     std::int64_t row[TILE], label[TILE], m = 0;
     for (std::int64_t at = 0; at < n;) {
         for (m = 0; at < n && m < TILE; ++at) {
             const std::int64_t c = of.z[at];
             if (c < 0 || c >= k || !of.chosen[c]) continue;
-            of.rows.fill(at, &T[m * p]);
             row[m] = at;
             label[m++] = c;
         }
         if (m == 0) continue;
+        T.take(of.rows, row, m);
         divider.gaps(T.data(), m, label, gap);
         for (std::int64_t i = 0; i < TILE; ++i) size.at[i] = -std::fabs(gap.at[i]);
         fill_certainties(size, doubt);
@@ -553,7 +583,7 @@ inline void try_rows(const Tried &of, const Scores &own, Sums &total) {
             const bool second = gap.at[i] > 0.0;
             const double w = of.weight[row[i]];
             of.trial[row[i]] = second;
-            add_to(&total.current[(2 * label[i] + second) * p], &T[i * p], w, p);
+            add_to(&total.current[(2 * label[i] + second) * p], T.row(i), w, p);
             total.doubt[label[i]] += w * doubt.at[i];
         }
     }
