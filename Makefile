@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
 BROWSER_READY := $(VENV)/.browser
 DOCS_READY := $(VENV)/.ready-docs
-UNIT = $(RUN) -m pytest -q -n 3 --dist worksteal $(ARGS)
+UNIT = $(RUN) -m pytest -q -n 4 --dist worksteal $(ARGS)
 
 # Old syntax on purpose: a Python too old must get as far as the message.
 define CHECK_VERSION
@@ -47,7 +47,7 @@ lint: $(READY)  ## ruff: format and rules; which folder may import which
 types: $(READY)  ## mypy
 	@$(RUN) -m mypy
 
-unit: $(READY) $(BROWSER_READY)  ## pytest (ARGS="-k name" to choose); some tests wait: three at a time
+unit: $(READY) $(BROWSER_READY)  ## pytest (ARGS="-k name" to choose); some tests wait: four at a time
 	@$(UNIT)
 
 test-slow: $(READY)  ## the slow statistical tests
