@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
 BROWSER_READY := $(VENV)/.browser
 DOCS_READY := $(VENV)/.ready-docs
-UNIT = $(RUN) -m pytest -q -n 4 --dist worksteal $(ARGS)
+UNIT = OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n 4 --dist worksteal $(ARGS)
 
 # Old syntax on purpose: a Python too old must get as far as the message.
 define CHECK_VERSION

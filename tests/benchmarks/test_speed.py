@@ -82,6 +82,7 @@ def test_sections_run(name, capsys):
         assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
+@pytest.mark.slow
 def test_each_is_timed_alone():
     batches = [batch.X for batch in gaussian_stream(5, 100, 3, random_state=0)]
     assert 0.0 < contestants.alone(KMEANS, batches, 3, threads=1) < 60.0

@@ -141,7 +141,16 @@ def check(tmp_path, case, *, batches, kills, seed, places):
     assert models(tmp_path / "whole")[1]["totals"]["rows"] == batches * SIZE
 
 
-@pytest.mark.parametrize("case", ["csv", "several files", "parquet files"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "csv",
+        *(
+            pytest.param(case, marks=pytest.mark.slow)
+            for case in ("several files", "parquet files")
+        ),
+    ],
+)
 def test_six_kills(tmp_path, case):
     check(tmp_path, case, batches=60, kills=6, seed=0, places=3)
 

@@ -118,7 +118,7 @@ KINDS = {
 CASES = [(kind, learned, False) for kind in KINDS for learned in (0, 1)]
 SOME = [("generator", 0, True), ("groups", 1, True)]
 SLOW = [pytest.param(*case, marks=pytest.mark.slow) for case in CASES]
-FITS = [("few rows", 0, True), ("gaussian", 1, True)]
+FITS = [("gaussian", 1, True)]
 
 
 @pytest.mark.parametrize(("kind", "learned", "quick"), [*SOME, *SLOW])
