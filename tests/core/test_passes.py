@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scstream.core import Rows, Scores, plain
+from scstream.core import Cut, Rows, Scores, plain
 from scstream.core.plain.passes import scored, statistics
 from scstream.core.plain.randomness import uniforms
 
@@ -47,13 +47,14 @@ def student_scores(by, rng):
 
 def swept(core, rows, weight, scores, pairs, key):
     n, (m, p) = len(rows.X), pairs.eta.shape
-    k = m // 2
+    k, cut = m // 2, Cut(1000, first=3, threads=2)
+    r = len(cut.runs(n))
     z, sub = np.full((2, n), -7)
     sums = (
-        np.empty((k, 2, p)), np.empty((k, 2), np.int64), np.empty((k, k), np.int64),
-        np.empty((k, k)),
+        np.empty((r, k, 2, p)), np.empty((r, k, 2), np.int64), np.empty((r, k, k), np.int64),
+        np.empty((r, k, k)),
     )  # fmt: skip
-    core.sweep(rows, weight, scores, pairs, key, z, sub, sums)
+    core.sweep(rows, weight, scores, pairs, key, z, sub, cut, sums)
     return z, sub, *sums
 
 
@@ -84,8 +85,8 @@ def test_both_cores_label_and_add_up_alike(name, key):
         else:
             np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-9)
     out = np.empty(len(given[0].X), np.int64)
-    native.best_labels(given[0], given[2], out)
-    plain.best_labels(given[0], given[2], its := np.empty_like(out))
+    native.best_labels(given[0], given[2], out, 2)
+    plain.best_labels(given[0], given[2], its := np.empty_like(out), 2)
     np.testing.assert_array_equal(out, its)
 
 
@@ -98,10 +99,11 @@ def test_both_cores_try_sublabels_alike(name):
     z = swept(plain, rows, weight, scores, pairs, None)[0]
     k, p = len(pairs.eta) // 2, pairs.eta.shape[1]
     chosen = np.arange(k) % 3 > 0
-    found = []
+    found, cut = [], Cut(700, 0, 2)
+    r = len(cut.runs(len(z)))
     for core in (native, plain):
-        trial, sums = np.full(len(z), -7), (np.empty((k, 2, p)), np.empty(k))
-        core.try_sublabels(rows, weight, pairs, chosen, z, trial, sums)
+        trial, sums = np.full(len(z), -7), (np.empty((r, k, 2, p)), np.empty((r, k)))
+        core.try_sublabels(rows, weight, pairs, chosen, z, trial, cut, sums)
         found.append((trial, *sums))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     assert set(found[0][0][z < 0].tolist()) <= {-7}

@@ -5,7 +5,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from scstream.core import Rows, Scores
+from scstream.core import Cut, Rows, Scores
 
 native = pytest.importorskip(
     "scstream.core.native._compiled", reason="the native core was not built"
@@ -62,10 +62,11 @@ def swept(n, d, k, student, drawn):
         np.empty((k, 2, p)), np.empty((k, 2), np.int64), np.empty((k, k), np.int64),
         np.empty((k, k)),
     )  # fmt: skip
-    native.sweep(rows, weight, scores, pairs, (5, 6, 7, 8) if drawn else None, z, sub, sums)
+    key, cut = (5, 6, 7, 8) if drawn else None, Cut(4096, 0, 1)
+    native.sweep(rows, weight, scores, pairs, key, z, sub, cut, sums)
     tried = np.empty((k, 2, p)), np.empty(k)
     other = components(parts[::-1].copy(), student=student)
-    native.try_sublabels(rows, weight, other, np.arange(k) % 2 == 0, z, trial, tried)
+    native.try_sublabels(rows, weight, other, np.arange(k) % 2 == 0, z, trial, cut, tried)
     return z, sub, *sums, trial, *tried
 
 

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.core.chunks import Cut as Cut
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Text = NDArray[np.uint8]
@@ -205,7 +207,7 @@ class Scores(NamedTuple):
 
 def sweep(
     rows: Rows, weight: Floats, scores: Scores, pairs: Scores,
-    key: tuple[int, int, int, int] | None, z: Ints, sub: Ints,
+    key: tuple[int, int, int, int] | None, z: Ints, sub: Ints, cut: Cut,
     sums: tuple[NDArray[Any], ...],
 ) -> None:  # fmt: skip
     """Label rows, divide them among the sub-clusters of their labels, and add them up.
@@ -222,17 +224,19 @@ def sweep(
         With a key labels and sub-labels are drawn. Without one they are the best, and a row counts
         in both sub-clusters by their probabilities.
     z, sub : int64 (n,), out
-    sums : float64 (k, 2, p), int64 (k, 2), int64 (k, k), float64 (k, k), out
-        Statistics and numbers of rows by label and sub-label, added up in the order of the rows;
-        how many rows of each cluster have each other one as second choice; and the doubts: of
-        labels against second choices, on the diagonal of sub-labels.
+    cut : Cut
+    sums : float64 (m, k, 2, p), int64 (m, k, 2), int64 (m, k, k), float64 (m, k, k), out
+        For each of the m runs of chunks: statistics and numbers of rows by label and sub-label,
+        added up in the order of the rows of a chunk; how many rows of each cluster have each other
+        one as second choice; and the doubts: of labels against second choices, on the diagonal of
+        sub-labels.
     """
-    _core.sweep(rows, weight, scores, pairs, key, z, sub, sums)
+    _core.sweep(rows, weight, scores, pairs, key, z, sub, cut, sums)
 
 
-def best_labels(rows: Rows, scores: Scores, out: Ints) -> None:
+def best_labels(rows: Rows, scores: Scores, out: Ints, threads: int) -> None:
     """Find the best component (n,) of each row."""
-    _core.best_labels(rows, scores, out)
+    _core.best_labels(rows, scores, out, threads)
 
 
 def label_rows(T: Floats, scores: Scores, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
@@ -259,14 +263,14 @@ def label_scores(scores: Floats, u: Floats, z: Ints, second: Ints, doubt: Floats
 
 def try_sublabels(
     rows: Rows, weight: Floats, pairs: Scores, chosen: NDArray[np.bool_], z: Ints,
-    trial: Ints, sums: tuple[NDArray[Any], ...],
+    trial: Ints, cut: Cut, sums: tuple[NDArray[Any], ...],
 ) -> None:  # fmt: skip
     """Find the better sub-labels of the rows of chosen clusters (k,), and add these rows up.
 
     Parameters are as in `sweep`; ``trial`` (n,) is filled for these rows. Sums are the statistics
-    (k, 2, p) by label and sub-label, and the doubts (k,) about the latter.
+    (m, k, 2, p) by label and sub-label, and the doubts (m, k) about the latter.
     """
-    _core.try_sublabels(rows, weight, pairs, chosen, z, trial, sums)
+    _core.try_sublabels(rows, weight, pairs, chosen, z, trial, cut, sums)
 
 
 # -- Gaussian clusters --------------------------------------------------------------------------

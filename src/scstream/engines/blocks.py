@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream import core
-from scstream.core import Rows, Scores
+from scstream.core import Cut, Rows, Scores
 from scstream.engines import sums
 from scstream.engines.base import Key
-from scstream.engines.chunks import Part, Sizes, Values, cut, summed
+from scstream.engines.chunks import Part, Sizes, Values, cut, parts_of, summed
 from scstream.engines.gaps import Draws, Gaps
 from scstream.engines.labels import Labeller, label_members
 from scstream.families.contract import Array, Family, GaussianPrior
@@ -68,6 +68,7 @@ class Blocks:
     ) -> None:  # fmt: skip
         self.family, self.X, self.keep, self.weight, self.gaps = family, X, keep, weight, gaps
         self.first_row, self.chunk = first_row, chunk
+        self._cut = Cut(chunk, first_row // chunk, n_threads)
         self.n_threads, self.sizes = n_threads, sizes
         self.n = n = X.shape[0]
         self.z: Labels = np.full(n, -1)
@@ -144,19 +145,15 @@ class Blocks:
         self, rows: Rows, scores: Scores, pairs: Scores, k: int, key: Key | None
     ) -> list[Part]:
         """Sweep over rows of few columns."""
-        p = scores.eta.shape[1]
-
-        def swept(at: slice) -> Values:
-            keyed = None if key is None else (*key_words(key), self.first_row + at.start)
-            out = (
-                np.empty((k, 2, p)), np.empty((k, 2), np.int64), np.empty((k, k), np.int64),
-                np.empty((k, k)),
-            )  # fmt: skip
-            some = rows._replace(X=rows.X[at])
-            core.sweep(some, self.weight[at], scores, pairs, keyed, self.z[at], self.sub[at], out)
-            return out
-
-        return self._over_chunks(swept)
+        keyed = None if key is None else (*key_words(key), self.first_row)
+        runs, p = self._cut.runs(self.n), scores.eta.shape[1]
+        m = len(runs)
+        out = (
+            np.empty((m, k, 2, p)), np.empty((m, k, 2), np.int64), np.empty((m, k, k), np.int64),
+            np.empty((m, k, k)),
+        )  # fmt: skip
+        core.sweep(rows, self.weight, scores, pairs, keyed, self.z, self.sub, self._cut, out)
+        return parts_of(runs, out)
 
     def _labelling(
         self, score: Score, k: int, key: Key | None, second: Labels, doubt: Array
@@ -234,17 +231,10 @@ class Blocks:
 
     def _tried(self, rows: Rows, pairs: Scores, chosen: NDArray[np.bool_]) -> list[Part]:
         """Try new sub-labels of rows of few columns."""
-        k, p = len(chosen), pairs.eta.shape[1]
-
-        def tried(at: slice) -> Values:
-            out = np.empty((k, 2, p)), np.empty(k)
-            some = rows._replace(X=rows.X[at])
-            core.try_sublabels(
-                some, self.weight[at], pairs, chosen, self.z[at], self.trial[at], out
-            )
-            return out
-
-        return self._over_chunks(tried)
+        runs, k, p = self._cut.runs(self.n), len(chosen), pairs.eta.shape[1]
+        out = np.empty((len(runs), k, 2, p)), np.empty((len(runs), k))
+        core.try_sublabels(rows, self.weight, pairs, chosen, self.z, self.trial, self._cut, out)
+        return parts_of(runs, out)
 
     def refined(
         self, sub: Score, chosen: NDArray[np.bool_], prior: GaussianPrior, how: tuple[float, int]

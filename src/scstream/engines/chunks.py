@@ -115,6 +115,11 @@ def summed(
     return [held[i] for i in sorted(held)]
 
 
+def parts_of(runs: Iterable[tuple[int, int]], sums: Values) -> list[Part]:
+    """Return the sums of runs of chunks, which the core gives in stacks."""
+    return [Part(*run, tuple(one[i] for one in sums)) for i, run in enumerate(runs)]
+
+
 class Tree:
     """Adds up parts that come from left to right.
 

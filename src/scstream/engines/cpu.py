@@ -208,12 +208,7 @@ class CpuEngine(Engine):
         rows = rows_of(family, X) if isinstance(form, Products) else None
         out = np.empty(n, dtype=np.int64)
         if rows is not None and isinstance(form, Products) and X.shape[1] < MANY:
-            by = form.parts
-
-            def find(at: slice) -> None:
-                core.best_labels(rows._replace(X=rows.X[at]), by, out[at])
-
-            together(self.n_threads, find, cut(n, _LONG))
+            core.best_labels(rows, form.parts, out, self.n_threads)
             return out
         whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
         wide = rows if isinstance(form, Products) and form.triangular is not None else None

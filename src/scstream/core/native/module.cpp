@@ -13,6 +13,7 @@
 
 NB_MODULE(_compiled, m) {
     using namespace nanobind::literals;
+    scstream::Pool::the();  // before anybody can fork
     m.def("scan", &scstream::scan, "text"_a.noconvert(), "final"_a, "form"_a, "found"_a);
     m.def("lay_out", &scstream::lay_out, "values"_a.noconvert(), "decimals"_a.noconvert(),
           "glue"_a.noconvert(), "glue_at"_a.noconvert(), "data"_a.noconvert(),
@@ -42,15 +43,17 @@ NB_MODULE(_compiled, m) {
     m.def("complete_rows", &scstream::complete_rows, "rows"_a.noconvert(), "z"_a.noconvert(),
           "components"_a, "draws"_a, "out"_a.noconvert());
     m.def("sweep", &scstream::sweep, "rows"_a, "weight"_a.noconvert(), "scores"_a, "pairs"_a,
-          "key"_a.none(), "z"_a.noconvert(), "sub"_a.noconvert(), "sums"_a);
+          "key"_a.none(), "z"_a.noconvert(), "sub"_a.noconvert(), "cut"_a, "sums"_a);
     m.def("fill_statistics", &scstream::fill_statistics, "rows"_a, "out"_a.noconvert());
-    m.def("best_labels", &scstream::best_labels, "rows"_a, "scores"_a, "out"_a.noconvert());
+    m.def("best_labels", &scstream::best_labels, "rows"_a, "scores"_a, "out"_a.noconvert(),
+          "threads"_a);
     m.def("label_rows", &scstream::label_rows, "T"_a.noconvert(), "scores"_a, "u"_a.noconvert(),
           "z"_a.noconvert(), "second"_a.noconvert(), "doubt"_a.noconvert());
     m.def("label_scores", &scstream::label_scores, "scores"_a.noconvert(), "u"_a.noconvert(),
           "z"_a.noconvert(), "second"_a.noconvert(), "doubt"_a.noconvert());
     m.def("try_sublabels", &scstream::try_sublabels, "rows"_a, "weight"_a.noconvert(), "pairs"_a,
-          "chosen"_a.noconvert(), "z"_a.noconvert(), "trial"_a.noconvert(), "sums"_a);
+          "chosen"_a.noconvert(), "z"_a.noconvert(), "trial"_a.noconvert(), "cut"_a,
+          "sums"_a);
     const nanobind::call_guard<nanobind::gil_scoped_release> unlocked;
     m.def("factor", &scstream::py_factor, "s"_a.noconvert(), "prior"_a.noconvert(),
           "vector"_a.noconvert(), "out"_a.noconvert(), "log_det"_a.noconvert(), unlocked);

@@ -13,6 +13,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "arrays.hpp"
+#include "chunks.hpp"
 #include "elementary.hpp"
 #include "lanes.hpp"
 #include "proposals.hpp"
@@ -288,29 +289,53 @@ class Chooser {
     std::vector<double> exact_;
 };
 
-// Sums over rows by label and sub-label; see `Engine.sweep`.
-struct Sums {
-    std::vector<double> current, doubt;
-    std::vector<std::int64_t> rows, rivals;
-
-    Sums(std::int64_t k, std::int64_t p, bool pairs)
-        : current(k * 2 * p), doubt(pairs ? k * k : k), rows(pairs ? 2 * k : 0),
-          rivals(pairs ? k * k : 0) {}
-};
-
 inline void add_to(double *to, const double *t, double w, std::int64_t p) {
     for (std::int64_t q = 0; q < p; ++q) to[q] += w * t[q];
 }
 
-template <typename View, typename T>
-void take(const nb::tuple &sums, std::size_t i, const std::vector<T> &from) {
-    const auto to = part<View>(sums, i);
-    require(to.size() == from.size(), "sums have another shape");
-    std::copy(from.begin(), from.end(), to.data());
-}
-
 using Flat = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using FlatInts = nb::ndarray<std::int64_t, nb::c_contig, nb::device::cpu>;
+
+// Stacks of sums (m, ...) that are given as outputs, m being the runs of chunks.
+class Stacks {
+  public:
+    Stacks(const nb::tuple &given, const Sums &one, std::int64_t runs) : runs_(runs) {
+        current_ = room<Flat>(given, 0, one.current);
+        if (!one.rows.empty()) {
+            rows_ = room<FlatInts>(given, 1, one.rows);
+            rivals_ = room<FlatInts>(given, 2, one.rivals);
+        }
+        doubt_ = room<Flat>(given, one.rows.empty() ? 1 : 3, one.doubt);
+    }
+
+    void put(const Tree &from) const {
+        from.write([this](std::size_t i, const Sums &sums) { put(sums, i); });
+    }
+
+    void put(const Sums &from, std::size_t i = 0) const {
+        put(from.current, current_, i);
+        put(from.rows, rows_, i);
+        put(from.rivals, rivals_, i);
+        put(from.doubt, doubt_, i);
+    }
+
+  private:
+    template <typename T>
+    static void put(const std::vector<T> &from, T *to, std::size_t i) {
+        std::copy(from.begin(), from.end(), to + i * from.size());
+    }
+
+    template <typename View, typename T>
+    T *room(const nb::tuple &given, std::size_t i, const std::vector<T> &one) const {
+        const auto to = part<View>(given, i);
+        require(to.size() == static_cast<std::size_t>(runs_) * one.size(), "sums have another shape");
+        return to.data();
+    }
+
+    const std::int64_t runs_;
+    double *current_ = nullptr, *doubt_ = nullptr;
+    std::int64_t *rows_ = nullptr, *rivals_ = nullptr;
+};
 
 // The labels and sub-labels of rows, and what they count.
 struct Labelled {
@@ -325,10 +350,10 @@ class Columns {
 
     const double *data() const { return of_.data(); }
 
-    // Take the rows from one on; returns how many there are.
-    std::int64_t take(const Rows &rows, std::int64_t start) {
+    // Take the rows from one on, at most those before an end; returns how many there are.
+    std::int64_t take(const Rows &rows, std::int64_t start, std::int64_t end) {
         std::int64_t which[TILE];
-        const std::int64_t m = std::min<std::int64_t>(TILE, rows.n - start);
+        const std::int64_t m = std::min<std::int64_t>(TILE, end - start);
         for (std::int64_t i = 0; i < m; ++i) which[i] = start + i;
         take(rows, which, m);
         return m;
@@ -389,47 +414,62 @@ class Divider {
     Lane first_, second_, levels_[2], powers_[2];
 };
 
-inline void sweep_rows(const Rows &rows, const Scores &by, const Scores &pairs, const Key *key,
-                       const Labelled &found, Sums &to) {
-    const std::int64_t p = by.p, k = pairs.k / 2;
-    Chooser chooser(by);
-    Divider divider(pairs);
-    Tile tile;
-    Lane u, v, gap, share, own_doubt;
-    Columns T(p);
-    for (std::int64_t start = 0; start < rows.n; start += TILE) {
-        const std::int64_t m = T.take(rows, start);
-        if (key) fill_uniforms(*key, start, u, v);
-        chooser.choose(T.data(), m, key ? &u : nullptr, true, tile);
-        divider.gaps(T.data(), m, tile.label, gap);
-        if (key)
-            draw_sides(gap, v, share, own_doubt);
-        else
-            share_sides(gap, share, own_doubt);
-        for (std::int64_t i = 0; i < m; ++i) {
-            const std::int64_t row = start + i, c = tile.label[i], other = tile.second[i];
-            const bool inside = c < k, second = inside && (key ? share.at[i] > 0.0 : gap.at[i] > 0.0);
-            found.z[row] = inside ? c : -1;
-            found.sub[row] = second;
-            if (!inside) continue;
-            const double *t = T.row(i), w = found.weight[row], two = w * share.at[i];
-            double *sums = &to.current[2 * c * p];
-            if (share.at[i] < 1.0) add_to(sums, t, w - two, p);
-            if (share.at[i] > 0.0) add_to(sums + p, t, two, p);
-            ++to.rows[2 * c + second];
-            to.doubt[c * k + c] += w * own_doubt.at[i];
-            if (0 <= other && other < k) {
-                ++to.rivals[c * k + other];
-                to.doubt[c * k + other] += w * tile.doubt.at[i];
-            }
+// Labels rows, and divides and adds them up.
+class Sweeper {
+  public:
+    Sweeper(const Rows &rows, const Scores &by, const Scores &pairs, const Key *key,
+            const Labelled &found)
+        : rows_(rows), p_(by.p), k_(pairs.k / 2), key_(key), found_(found), chooser_(by),
+          divider_(pairs), T_(by.p) {}
+
+    void operator()(std::int64_t begin, std::int64_t end, Sums &to) {
+        for (std::int64_t start = begin; start < end; start += TILE) {
+            const std::int64_t m = T_.take(rows_, start, end);
+            if (key_) fill_uniforms(*key_, start, u_, v_);
+            chooser_.choose(T_.data(), m, key_ ? &u_ : nullptr, true, tile_);
+            divider_.gaps(T_.data(), m, tile_.label, gap_);
+            if (key_)
+                draw_sides(gap_, v_, share_, own_doubt_);
+            else
+                share_sides(gap_, share_, own_doubt_);
+            for (std::int64_t i = 0; i < m; ++i) add(start + i, i, to);
         }
     }
-}
+
+  private:
+    void add(std::int64_t row, std::int64_t i, Sums &to) {
+        const std::int64_t c = tile_.label[i], other = tile_.second[i], k = k_, p = p_;
+        const bool inside = c < k, second = inside && (key_ ? share_.at[i] > 0.0 : gap_.at[i] > 0.0);
+        found_.z[row] = inside ? c : -1;
+        found_.sub[row] = second;
+        if (!inside) return;
+        const double *t = T_.row(i), w = found_.weight[row], two = w * share_.at[i];
+        double *sums = &to.current[2 * c * p];
+        if (share_.at[i] < 1.0) add_to(sums, t, w - two, p);
+        if (share_.at[i] > 0.0) add_to(sums + p, t, two, p);
+        ++to.rows[2 * c + second];
+        to.doubt[c * k + c] += w * own_doubt_.at[i];
+        if (0 <= other && other < k) {
+            ++to.rivals[c * k + other];
+            to.doubt[c * k + other] += w * tile_.doubt.at[i];
+        }
+    }
+
+    const Rows rows_;
+    const std::int64_t p_, k_;
+    const Key *const key_;
+    const Labelled found_;
+    Chooser chooser_;
+    Divider divider_;
+    Columns T_;
+    Tile tile_;
+    Lane u_, v_, gap_, share_, own_doubt_;
+};
 
 inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const nb::tuple &scores,
                   const nb::tuple &pairs, const std::optional<nb::tuple> &key,
-                  const Row<std::int64_t> &z,
-                  const Row<std::int64_t> &sub, const nb::tuple &sums) {
+                  const Row<std::int64_t> &z, const Row<std::int64_t> &sub, const nb::tuple &cut,
+                  const nb::tuple &sums) {
     const Rows points = rows_of(rows);
     const std::int64_t p = points.statistics(), n = points.n;
     const Scores by = scores_of(scores, p), own = scores_of(pairs, p);
@@ -438,16 +478,15 @@ inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const 
     for (const std::size_t length : {weight.shape(0), z.shape(0), sub.shape(0)})
         require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
     const Key keyed = key ? key_of(*key) : Key{};
-    Sums total(own.k / 2, p, true);
-    {
-        nb::gil_scoped_release free;
-        sweep_rows(points, by, own, key ? &keyed : nullptr, {z.data(), sub.data(), weight.data()},
-                   total);
-    }
-    take<Flat>(sums, 0, total.current);
-    take<FlatInts>(sums, 1, total.rows);
-    take<FlatInts>(sums, 2, total.rivals);
-    take<Flat>(sums, 3, total.doubt);
+    const Labelled found{z.data(), sub.data(), weight.data()};
+    const Cut chunks = cut_of(cut);
+    const Sums empty(own.k / 2, p, true);
+    const Stacks out(sums, empty, runs(chunks.first, chunks.chunks(n)));
+    nb::gil_scoped_release free;
+    Tree total;
+    over_chunks(chunks, n, empty,
+                [&] { return Sweeper(points, by, own, key ? &keyed : nullptr, found); }, total);
+    out.put(total);
 }
 
 inline void fill_statistics(const nb::tuple &rows, const Table<double> &out) {
@@ -460,21 +499,41 @@ inline void fill_statistics(const nb::tuple &rows, const Table<double> &out) {
     for (std::int64_t i = 0; i < points.n; ++i) points.fill(i, out.data() + i * p);
 }
 
+// Finds the best components of rows.
+class Finder {
+  public:
+    Finder(const Rows &rows, const Scores &by, std::int64_t *out)
+        : rows_(rows), out_(out), chooser_(by), T_(by.p) {}
+
+    void operator()(std::int64_t begin, std::int64_t end) {
+        for (std::int64_t start = begin; start < end; start += TILE) {
+            const std::int64_t m = T_.take(rows_, start, end);
+            chooser_.choose(T_.data(), m, nullptr, false, tile_);
+            std::copy(tile_.label, tile_.label + m, out_ + start);
+        }
+    }
+
+  private:
+    const Rows rows_;
+    std::int64_t *const out_;
+    Chooser chooser_;
+    Columns T_;
+    Tile tile_;
+};
+
 inline void best_labels(const nb::tuple &rows, const nb::tuple &scores,
-                        const Row<std::int64_t> &out) {
+                        const Row<std::int64_t> &out, std::int64_t threads) {
+    constexpr std::int64_t ROWS = 2048;  // that are labelled at a time
     const Rows points = rows_of(rows);
-    const std::int64_t p = points.statistics(), n = points.n;
-    const Scores by = scores_of(scores, p);
+    const std::int64_t n = points.n;
+    const Scores by = scores_of(scores, points.statistics());
     require(static_cast<std::int64_t>(out.shape(0)) == n && by.k > 0, "rows have other numbers");
     nb::gil_scoped_release free;
-    Chooser chooser(by);
-    Tile tile;
-    Columns T(p);
-    for (std::int64_t start = 0; start < n; start += TILE) {
-        const std::int64_t m = T.take(points, start);
-        chooser.choose(T.data(), m, nullptr, false, tile);
-        std::copy(tile.label, tile.label + m, out.data() + start);
-    }
+    together(threads, (n + ROWS - 1) / ROWS, [&] {
+        return [n, find = Finder(points, by, out.data())](std::int64_t i) mutable {
+            find(i * ROWS, std::min(n, (i + 1) * ROWS));
+        };
+    });
 }
 
 // Where labels, and if wanted second choices and doubts, of n rows are written.
@@ -560,15 +619,16 @@ struct Tried {
     }
 };
 
-// Find the better sub-labels by pairs of scores, and add up.
-inline void try_rows(const Tried &of, const Scores &own, Sums &total) {
-    const std::int64_t p = own.p, n = of.rows.n, k = own.k / 2;
+// Find the better sub-labels of some rows by pairs of scores, and add up.
+inline void try_rows(const Tried &of, const Scores &own, std::int64_t begin, std::int64_t end,
+                     Sums &total) {
+    const std::int64_t p = own.p, k = own.k / 2;
     Divider divider(own);
     Lane gap, size, doubt;
     Columns T(p);
     std::int64_t row[TILE], label[TILE], m = 0;
-    for (std::int64_t at = 0; at < n;) {
-        for (m = 0; at < n && m < TILE; ++at) {
+    for (std::int64_t at = begin; at < end;) {
+        for (m = 0; at < end && m < TILE; ++at) {
             const std::int64_t c = of.z[at];
             if (c < 0 || c >= k || !of.chosen[c]) continue;
             row[m] = at;
@@ -592,18 +652,21 @@ inline void try_rows(const Tried &of, const Scores &own, Sums &total) {
 inline void try_sublabels(const nb::tuple &rows, const Row<const double> &weight,
                           const nb::tuple &pairs, const Row<const bool> &chosen,
                           const Row<const std::int64_t> &z, const Row<std::int64_t> &trial,
-                          const nb::tuple &sums) {
+                          const nb::tuple &cut, const nb::tuple &sums) {
     const Tried of(rows, weight, chosen, z, trial);
-    const std::int64_t p = of.rows.statistics(), k = chosen.shape(0);
+    const std::int64_t p = of.rows.statistics(), n = of.rows.n, k = chosen.shape(0);
     const Scores own = scores_of(pairs, p);
     require(own.k == 2 * k, "each cluster needs two components");
-    Sums total(k, p, false);
-    {
-        nb::gil_scoped_release free;
-        try_rows(of, own, total);
-    }
-    take<Flat>(sums, 0, total.current);
-    take<Flat>(sums, 1, total.doubt);
+    const Cut chunks = cut_of(cut);
+    const Sums empty(k, p, false);
+    const Stacks out(sums, empty, runs(chunks.first, chunks.chunks(n)));
+    nb::gil_scoped_release free;
+    Tree total;
+    const auto fill = [&](std::int64_t begin, std::int64_t end, Sums &to) {
+        try_rows(of, own, begin, end, to);
+    };
+    over_chunks(chunks, n, empty, [&] { return fill; }, total);
+    out.put(total);
 }
 
 }  // namespace scstream

@@ -230,22 +230,22 @@ inline bool refine(const nb::tuple &rows, const Row<const double> &weight, const
     require(first.k == 2 * k && of_clusters.p() == p, "each cluster needs two components");
     PartScores parts(of_clusters, part<double>(how, 0), k);
     Sums total(k, p, false);
+    const Stacks out(sums, total, 1);
     bool sound = true;
     {
         nb::gil_scoped_release free;
         std::vector<double> before;
-        try_rows(of, first, total);
+        try_rows(of, first, 0, of.rows.n, total);
         for (auto left = part<std::int64_t>(how, 1); left > 0 && sound; --left) {
             if (total.current == before) break;
             before = total.current;
             sound = parts.make(before.data());
-            total = Sums(k, p, false);
-            if (sound) try_rows(of, parts.scores(), total);
+            total.clear();
+            if (sound) try_rows(of, parts.scores(), 0, of.rows.n, total);
         }
     }
     if (!sound) return false;
-    take<Flat>(sums, 0, total.current);
-    take<Flat>(sums, 1, total.doubt);
+    out.put(total);
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from scstream.core.plain.randomness import uniforms
 
 if TYPE_CHECKING:
-    from scstream.core import Floats, Ints, Rows, Scores
+    from scstream.core import Cut, Floats, Ints, Rows, Scores
 
 CERTAIN = 25.0  # nats by which a label leads that is taken for certain
 _ROWS = 4096  # that are taken at a time
@@ -17,17 +18,15 @@ _ROWS = 4096  # that are taken at a time
 
 def sweep(
     rows: Rows, weight: Floats, scores: Scores, pairs: Scores,
-    key: tuple[int, int, int, int] | None, z: Ints, sub: Ints,
+    key: tuple[int, int, int, int] | None, z: Ints, sub: Ints, cut: Cut,
     sums: tuple[np.ndarray, ...],
 ) -> None:  # fmt: skip
     """Label rows, divide them among sub-clusters, and add up."""
     k = len(pairs.eta) // 2
-    for total in sums:
-        total[...] = 0
-    for start in range(0, len(z), _ROWS):
-        at = slice(start, min(start + _ROWS, len(z)))
+
+    def add(at: slice, sums: tuple[np.ndarray, ...]) -> None:
         T = statistics(rows, at)
-        u = None if key is None else uniforms(key, start, len(T))
+        u = None if key is None else uniforms(key, at.start, len(T))
         label, second, doubt = choose(scored(T, scores), None if u is None else u[0])
         inside = label < k
         z[at], sub[at] = np.where(inside, label, -1), 0
@@ -45,8 +44,32 @@ def sweep(
         np.add.at(sums[3], (c[near], second[near]), (w * doubt)[near])
         np.add.at(sums[3], (c, c), w * own_doubt)
 
+    _add_up(add, len(z), cut, sums)
 
-def best_labels(rows: Rows, scores: Scores, out: Ints) -> None:
+
+def _add_up(
+    add: Callable[[slice, tuple[np.ndarray, ...]], None], n: int, cut: Cut,
+    sums: tuple[np.ndarray, ...],
+) -> None:  # fmt: skip
+    """Fill stacks of sums with those of runs of chunks, added up in pairs."""
+
+    def node(first: int, chunks: int) -> tuple[np.ndarray, ...]:
+        if chunks > 1:
+            both = node(first, chunks // 2), node(first + chunks // 2, chunks // 2)
+            return tuple(left + right for left, right in zip(*both, strict=True))
+        out = tuple(np.zeros(total.shape[1:], total.dtype) for total in sums)
+        begin = (first - cut.first) * cut.rows
+        end = min(begin + cut.rows, n)
+        for start in range(begin, end, _ROWS):
+            add(slice(start, min(start + _ROWS, end)), out)
+        return out
+
+    for i, run in enumerate(cut.runs(n)):
+        for total, found in zip(sums, node(*run), strict=True):
+            total[i] = found
+
+
+def best_labels(rows: Rows, scores: Scores, out: Ints, threads: int) -> None:
     """Find the best component of each row."""
     for start in range(0, len(out), _ROWS):
         at = slice(start, min(start + _ROWS, len(out)))
@@ -67,20 +90,20 @@ def label_scores(scores: Floats, u: Floats, z: Ints, second: Ints, doubt: Floats
 
 def try_sublabels(
     rows: Rows, weight: Floats, pairs: Scores, chosen: np.ndarray, z: Ints,
-    trial: Ints, sums: tuple[np.ndarray, ...],
+    trial: Ints, cut: Cut, sums: tuple[np.ndarray, ...],
 ) -> None:  # fmt: skip
     """Find the better sub-labels of the chosen clusters' rows, and add up."""
-    for total in sums:
-        total[...] = 0
-    for start in range(0, len(z), _ROWS):
-        at = slice(start, min(start + _ROWS, len(z)))
-        mine = start + np.flatnonzero((z[at] >= 0) & chosen[z[at]])
+
+    def add(at: slice, sums: tuple[np.ndarray, ...]) -> None:
+        mine = at.start + np.flatnonzero((z[at] >= 0) & chosen[z[at]])
         T, c, w = statistics(rows, mine), z[mine], weight[mine]
         own = scored_pairs(T, pairs, c)
         gap = own[:, 1] - own[:, 0]
         trial[mine] = gap > 0.0
         np.add.at(sums[0], (c, trial[mine]), w[:, None] * T)
         np.add.at(sums[1], c, w * certainty(-np.abs(gap)))
+
+    _add_up(add, len(z), cut, sums)
 
 
 def score_rows(T: Floats, scores: Scores, out: Floats) -> None:
