@@ -285,7 +285,7 @@ _FEW_STATISTICS = 65 * 66 // 2  # those of 64 columns
 
 def _algebra(p: int) -> Any:
     """Return the core for p statistics: matrices of more columns are left to NumPy."""
-    return _core if p <= _FEW_STATISTICS else import_module("scstream.core.plain.gaussian")
+    return _core if p <= _FEW_STATISTICS else import_module("scstream.core.plain")
 
 
 def factor(s: Floats, prior: Floats, vector: Floats, out: Floats, log_det: Floats) -> int:
@@ -386,6 +386,31 @@ def truncate(past: Floats, normal: Floats, offset: Floats, certain: float, out: 
     boundary, is halved.
     """
     _algebra(past.shape[1]).truncate(past, normal, offset, certain, out)
+
+
+def set_prior(kappa: float, nu: float, mean: Floats, psi: Floats, row: Floats) -> float:
+    """Fill a prior's row (p,) by what is expected: a mean (d,), a covariance (d, d).
+
+    ``kappa`` and ``nu`` are the rows that these are worth. Returns the log-normaliser at the prior.
+    """
+    return cast("float", _algebra(len(row)).set_prior(kappa, nu, mean, psi, row))
+
+
+def pool(s: Floats, most: float, times: float, out: Floats) -> tuple[float, bool]:
+    """Find the covariance (d, d) within clusters (k, p): `scstream.families.pooling`.
+
+    Returns its degrees of freedom, and whether some clusters have so many times the variance, in a
+    column, that those of most rows (a share of them) have at most.
+    """
+    return cast("tuple[float, bool]", _algebra(s.shape[1]).pool(s, most, times, out))
+
+
+def middle(s: Floats, most: float, times: float, out: Floats) -> bool:
+    """Find the mean (d,) of the rows of clusters (k, p), of which there are some.
+
+    Returns whether some clusters are so many times as far from it, squared, as those of most rows.
+    """
+    return cast("bool", _algebra(s.shape[1]).middle(s, most, times, out))
 
 
 # -- the mixture --------------------------------------------------------------------------------
@@ -596,6 +621,11 @@ def add_rises(counts: tuple[Any, ...], conc: Floats, z: Ints, less: Floats, out:
 
 
 # -- rows one by one ----------------------------------------------------------------------------
+
+
+def widen_ends(X: NDArray[np.floating], ends: Floats) -> None:
+    """Widen the least and the largest number (2, d) of each column by rows (n, d); NaN is none."""
+    _core.widen_ends(X, ends)
 
 
 def uniforms(key: tuple[int, int, int, int], out: Floats) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scstream import core
 from scstream.families.registry import BY_NAME
 from scstream.families.scores import Array
 from scstream.support.messages import advise
@@ -250,19 +251,15 @@ def seen_with(before: Array | None, table: Any) -> Array | None:
     NaN stands for columns without numbers. None for sparse rows.
     """
     if isinstance(table, Columns):
-        if table.matrix is not None:
-            return seen_with(before, table.matrix)
         pairs = [_ends(values) for values in table.values]
-        new = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        matrix = table.matrix
+        table = np.array(pairs, dtype=np.float64).reshape(-1, 2).T if matrix is None else matrix
     elif not isinstance(table, np.ndarray):
         return None
-    elif len(table) == 0:
-        return before
-    else:
-        new = np.stack([np.fmin.reduce(table), np.fmax.reduce(table)]).astype(np.float64)
-    if before is None:
-        return new
-    return np.stack([np.fmin(before[0], new[0]), np.fmax(before[1], new[1])])
+    ends = np.full((2, table.shape[1]), np.nan) if before is None else before.copy()
+    floats = table if table.dtype.char in "fd" else table.astype(np.float64)
+    core.widen_ends(np.ascontiguousarray(floats), ends)
+    return ends
 
 
 def _ends(values: Column) -> tuple[float, float]:

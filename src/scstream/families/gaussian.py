@@ -31,8 +31,8 @@ from scstream.families.given import as_floats, finite_vector, positive_number
 from scstream.families.how_many import LEAST, may_be_wide
 from scstream.families.main_directions import main_directions, refuse_too_many
 from scstream.families.packed import means
-from scstream.families.pooling import astray, follow, outlying, pooled
-from scstream.families.restraint import gaussian_middles, restrained
+from scstream.families.pooling import between, middles, pooled
+from scstream.families.restraint import restrained
 from scstream.families.scores import Points
 
 SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
@@ -181,14 +181,14 @@ class Gaussian(GaussianColumns):
         if self.mean is not None and self.cov is not None:
             return self
         trials = []
-        middles, covariances = self._followed(clusters, latest)
+        centres, covariances = self._followed(clusters, latest)
         for psi in covariances:
-            for m in middles:
+            for m in centres:
                 trial = self._with(self._kappa, self._nu, psi, m)
                 if isfinite(trial._log_z):
                     trials.append(trial)
         if not trials:  # the covariance is given, or rounding cost it
-            trials = [self._with(self._kappa, self._nu, self._psi, m) for m in middles]
+            trials = [self._with(self._kappa, self._nu, self._psi, m) for m in centres]
         if not trials:
             return self
         new, *others = trials
@@ -202,17 +202,17 @@ class Gaussian(GaussianColumns):
         Once more with clusters held back that are far out, or restrained that are far too wide, if
         there are some. There is no mean of clusters (k, p) without points.
         """
-        d, n = len(self._m), clusters[:, 0].sum()
-        middles = [self._m]
+        d, means = len(self._m), [self._m]
         if self.mean is None:
-            middles = [clusters[:, 1 : 1 + d].sum(axis=0) / n] if n >= 1.0 else []
-            if middles and astray(clusters, middles[0]):
-                middles = gaussian_middles(clusters, d)
+            means = middles(clusters, d) if clusters[:, 0].sum() >= 1.0 else []
         if self.cov is not None:
-            return middles, []
-        how = self._psi, self._share, KEPT * (d + 2.0)
-        some = restrained(latest, d) if outlying(latest, d) else [latest]
-        return middles, [follow(each, *how) for each in some]
+            return means, []
+        within, dof, wide = pooled(latest, d)
+        found = [(within, dof)]
+        if wide:
+            found = [pooled(some, d)[:2] for some in restrained(latest, d)]
+        least = KEPT * (d + 2.0)
+        return means, [between(self._psi, *each, self._share, least) for each in found]
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters.

@@ -41,11 +41,9 @@ class NormalWishart(Family):
     def _with(self, kappa: float, nu: float, psi: Array, m: Array | None = None) -> Self:
         """Return a copy with another prior in the same frame; its mean is the same unless given."""
         m = self._m if m is None else m
-        d, level = len(m), np.empty(1)
-        mean, square = kappa * m, nu * psi + kappa * m[:, None] * m
-        row = np.concatenate([[kappa], mean, square[upper(d)]])
-        core.log_normalisers(np.zeros((1, len(row))), row, nu - kappa, level)
-        log_z = level.item()
+        d = len(m)
+        row = np.empty((d + 1) * (d + 2) // 2)
+        log_z = core.set_prior(kappa, nu, m, psi, row)
         numbers = GaussianPrior(row, nu - kappa, log_z, d)
         new = object.__new__(type(self))  # as copy.copy takes longer than a batch should wait
         new.__dict__.update(

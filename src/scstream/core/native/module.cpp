@@ -7,6 +7,7 @@
 #include "mixture.hpp"
 #include "columns.hpp"
 #include "pass.hpp"
+#include "pooling.hpp"
 #include "steps.hpp"
 #include "rows.hpp"
 #include "text.hpp"
@@ -73,6 +74,13 @@ NB_MODULE(_compiled, m) {
           "more"_a, "normal"_a.noconvert(), "offset"_a.noconvert(), unlocked);
     m.def("truncate", &scstream::py_truncate, "past"_a.noconvert(), "normal"_a.noconvert(),
           "offset"_a.noconvert(), "certain"_a, "out"_a.noconvert(), unlocked);
+    m.def("pool", &scstream::pool, "s"_a.noconvert(), "most"_a, "times"_a,
+          "out"_a.noconvert());
+    m.def("middle", &scstream::middle, "s"_a.noconvert(), "most"_a, "times"_a,
+          "out"_a.noconvert());
+    m.def("set_prior", &scstream::set_prior, "kappa"_a, "nu"_a, "mean"_a.noconvert(),
+          "psi"_a.noconvert(), "row"_a.noconvert());
+    m.def("widen_ends", &scstream::widen_ends, "X"_a, "ends"_a.noconvert());
     m.def("keep_shares", &scstream::keep_shares, "past"_a.noconvert(), "now"_a.noconvert(),
           "prior"_a, "shares"_a.noconvert(), "limits"_a, "out"_a.noconvert());
     m.def("judge_divisions", &scstream::judge_divisions, "past"_a.noconvert(),

@@ -15,6 +15,7 @@ from scstream.core.plain.gaussian import (
     drawn_scores,
     factor,
     log_normalisers,
+    set_prior,
     student_forms,
     student_levels,
     truncate,
@@ -31,7 +32,9 @@ from scstream.core.plain.passes import (
     score_rows,
     sweep,
     try_sublabels,
+    widen_ends,
 )
+from scstream.core.plain.pooling import middle, pool
 from scstream.core.plain.randomness import fill_uniforms as uniforms
 from scstream.core.plain.text import lay_out, scan
 
@@ -57,11 +60,14 @@ __all__ = [
     "log_gammas",
     "log_normalisers",
     "log_weights",
+    "middle",
     "neighbours",
+    "pool",
     "scan",
     "score_observed",
     "score_pairs",
     "score_rows",
+    "set_prior",
     "split_ratios",
     "student_forms",
     "student_levels",
@@ -71,4 +77,5 @@ __all__ = [
     "truncate",
     "try_sublabels",
     "uniforms",
+    "widen_ends",
 ]

@@ -60,6 +60,14 @@ def log_normalisers(s: Floats, prior: Floats, more: float, out: Floats) -> int:
     return int(np.isnan(out).sum())
 
 
+def set_prior(kappa: float, nu: float, mean: Floats, psi: Floats, row: Floats) -> float:
+    """Fill a prior's row by what is expected."""
+    square, level = nu * psi + kappa * mean[:, None] * mean, np.empty(1)
+    row[:] = np.concatenate([[kappa], kappa * mean, square[np.triu_indices(len(mean))]])
+    log_normalisers(np.zeros((1, len(row))), row, nu - kappa, level)
+    return float(level[0])
+
+
 def drawn_scores(
     factors: Floats, chi: Floats, low: Floats, noise: Floats, log_weight: Floats, out: Floats
 ) -> None:

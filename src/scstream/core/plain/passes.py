@@ -204,3 +204,10 @@ def _shared(gap: Floats) -> tuple[Ints, Floats, Floats]:
     side = gap > 0.0
     doubt = np.log1p(odds) + np.where(open_, less * np.abs(gap), 0.0)
     return side.astype(np.int64), np.where(side, 1.0 - less, less), doubt
+
+
+def widen_ends(X: np.ndarray, ends: Floats) -> None:
+    """Widen the least and the largest number of each column."""
+    if len(X):
+        ends[0] = np.fmin(ends[0], np.fmin.reduce(X))
+        ends[1] = np.fmax(ends[1], np.fmax.reduce(X))
