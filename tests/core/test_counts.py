@@ -58,6 +58,22 @@ def test_rows_are_scored_without_what_they_taught(core):
         assert_allclose(found, expected(x[None], conc[c : c + 1] - w * x)[0, 0], rtol=1e-10)
 
 
+def test_rows_are_added_to_cells_in_their_order(core):
+    rng = np.random.default_rng(3)
+    X, _ = rows(rng, 200, 40, 0.4)
+    weight, cell = rng.random((200, 2)), rng.integers(-1, 7, (200, 2))
+    expected = np.ones((6, 40))
+    for x, w, c in zip(X, weight, cell, strict=True):
+        for g in range(2):
+            if 0 <= c[g] < 6:
+                expected[c[g]] += w[g] * x
+    S = sparse.csr_array(X)
+    for parts in ((X,), (S.data, S.indices, S.indptr)):
+        out = np.ones((6, 40))
+        core.add_compressed(parts, weight, cell, out)
+        assert_allclose(out, expected, rtol=1e-13)
+
+
 def test_rises_from_huge_numbers_keep_their_digits(core):
     a, out = 1e12, np.zeros((1, 1))
     core.add_rises((np.array([[5.0]]),), np.full((1, 1), a), ALL, NONE, out)
@@ -106,5 +122,11 @@ def test_arrays_that_do_not_fit_are_refused(core):
     ]:
         with pytest.raises((ValueError, TypeError)):
             core.add_rises(counts, conc, z, NONE, to)
+    for weight, cell in [
+        (np.ones((2, 1)), np.zeros((2, 2), int)),
+        (np.ones((3, 1)), np.zeros((3, 1), int)),
+    ]:
+        with pytest.raises(ValueError, match=r"weight|numbers"):
+            core.add_compressed((X,), weight, cell, np.zeros((4, 3)))
     with pytest.raises(ValueError, match="cluster"):
         core.count_marginals(conc, (conc[0], conc[0]), np.array([4]), np.array([0]), np.zeros(1))

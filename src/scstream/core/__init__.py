@@ -620,6 +620,19 @@ def add_rises(counts: tuple[Any, ...], conc: Floats, z: Ints, less: Floats, out:
     _core.add_rises(counts, conc, z, less, out)
 
 
+def add_compressed(rows: tuple[Any, ...], weight: Floats, cell: Ints, out: Floats) -> None:
+    """Add rows to sums, in their order.
+
+    Parameters
+    ----------
+    rows : (float64 (n, d),), or data, indices and indptr of compressed rows
+    weight, cell : float64 (n, g), int64 (n, g)
+        Each row goes to g cells, with a weight each; cells out of range are left out.
+    out : float64 (m, d), updated
+    """
+    _core.add_compressed(rows, weight, cell, out)
+
+
 # -- rows one by one ----------------------------------------------------------------------------
 
 

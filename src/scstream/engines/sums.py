@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scstream import core
 from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 
@@ -33,20 +34,12 @@ def _product(T: Points, weight: Array, cell: Labels, ends: Ints, k: int) -> Arra
     """Return the product of a table of weights, a column for each row, with the rows."""
     n, p = T.shape
     if sparse.issparse(T):
-        sides = n, len(cell) // max(n, 1)
-        out = _added(T, weight.reshape(sides), cell.reshape(sides), 2 * k + 1)
-        return out[: 2 * k].reshape(k, 2, p)
+        sides, out = (n, len(cell) // max(n, 1)), np.zeros((2 * k, p))
+        rows = T.data, T.indices, T.indptr
+        core.add_compressed(rows, weight.reshape(sides), cell.reshape(sides), out)
+        return out.reshape(k, 2, p)
     table = sparse.csc_array((weight, cell, ends), shape=(2 * k + 1, n))
     return np.array((table @ T)[: 2 * k], dtype=np.float64).reshape(k, 2, p)
-
-
-def _added(T: Points, weight: Array, cell: Labels, cells: int) -> Array:
-    """Return the sums (cells, p) of compressed rows in cells of their own, (n, 1) or (n, 2)."""
-    row, p = np.repeat(np.arange(len(cell)), np.diff(T.indptr)), T.shape[1]
-    out = np.zeros(cells * p)
-    for where, w in zip(cell.T, weight.T, strict=True):
-        out += np.bincount(where[row] * p + T.indices, w[row] * T.data, len(out))
-    return out.reshape(cells, p)
 
 
 def counted(

@@ -14,6 +14,7 @@ namespace scstream {
 constexpr double FACTORS = 16.0;     // of a rising factorial that are multiplied, at most
 constexpr std::int64_t WIDE = 8;     // components in a vector
 constexpr std::int64_t ROWS = 1024;  // that are scored at a time
+constexpr std::size_t TERMS = 1 << 20;  // numbers of a table of terms, from which on it is emptied
 
 // Log gammas by polynomials, sixteen for each octave, that are exact at Chebyshev's points: in
 // between they err by less than rounding does. They take a fraction of the function's time.
@@ -150,12 +151,13 @@ class Numbers {
 };
 
 // A table of terms, of which rows' scores are sums: one for each category and count that some of
-// the rows have. A count that is too large to be met again has a term each time.
+// the rows so far have. A count that is too large to be met again has a term each time.
 class Terms {
   public:
     explicit Terms(const Grid<const double> &conc)
         : conc_(conc), width_((conc.rows + WIDE - 1) / WIDE * WIDE),
-          again_(conc.columns > 64 ? 32 : 1024), place_(static_cast<std::size_t>(conc.columns), -1) {}
+          number_(conc.columns > 64 ? 32 : 1024),
+          place_(static_cast<std::size_t>(conc.columns), -1) {}
 
     // Add the rises of rows, as many as are scored at a time.
     template <typename Index>
@@ -187,29 +189,20 @@ class Terms {
         double count;
     };
 
-    bool met_again(double c) const { return c >= 0.0 && c < static_cast<double>(again_); }
-
-    std::int32_t &number_of(const Term &term) {
-        return number_[term.place * again_ + static_cast<std::int64_t>(term.count)];
-    }
-
-    // Find out which terms there are, and which of them the rows have. The first one is nothing.
+    // Find out which terms the rows have, and add those that are new. The first one is nothing.
     template <typename Index>
     void number(const CountRows<Index> &rows, std::int64_t first, std::int64_t last) {
         which_.clear();
-        terms_.assign(1, {0, 0.0});
-        large_ = false;
+        if (terms_.empty() || table_.size() > TERMS) empty();
         for (std::int64_t q = rows.indptr[first]; q < rows.indptr[last]; ++q) {
             const double c = rows.data[q];
-            std::int64_t &place = place_[rows.indices[q]];
-            if (place < 0) {
-                place = static_cast<std::int64_t>(met_.size());
-                met_.push_back(rows.indices[q]);
-                number_.resize(number_.size() + again_, 0);
-            }
-            std::int32_t none = 0;
-            std::int32_t &mine = met_again(c) ? number_of({place, c}) : none;
+            std::int32_t none = 0, &mine = number_of(rows.indices[q], c, none);
             if (mine == 0 && c != 0.0) {
+                std::int32_t &place = place_[rows.indices[q]];
+                if (place < 0) {
+                    place = static_cast<std::int32_t>(met_.size());
+                    met_.push_back(rows.indices[q]);
+                }
                 mine = static_cast<std::int32_t>(terms_.size());
                 terms_.push_back({place, c});
                 large_ = large_ || !(c <= FACTORS);
@@ -218,32 +211,49 @@ class Terms {
         }
     }
 
+    std::int32_t &number_of(std::int64_t category, double c, std::int32_t &none) {
+        if (!(c >= 0.0 && c < static_cast<double>(number_.size()))) return none;
+        std::vector<std::int32_t> &of = number_[static_cast<std::size_t>(c)];
+        if (of.empty()) of.resize(place_.size());
+        return of[static_cast<std::size_t>(category)];
+    }
+
+    void empty() {
+        std::int32_t none;
+        for (const Term &term : terms_) number_of(met_[term.place], term.count, none) = 0;
+        terms_.assign(1, {0, 0.0});
+        table_.resize(static_cast<std::size_t>(width_));
+        std::fill(table_ + 0, table_ + width_, 0.0);
+        filled_ = 1;
+    }
+
     void fill() {
-        const std::size_t m = met_.size() * static_cast<std::size_t>(width_), known = known_.size();
+        const std::size_t m = met_.size() * static_cast<std::size_t>(width_);
+        const std::size_t known = known_.size();
         x_.resize(m);
-        for (; filled_ < met_.size(); ++filled_)
+        for (; placed_ < met_.size(); ++placed_)
             for (std::int64_t r = 0; r < width_; ++r)
-                (x_ + filled_ * width_)[r] = r < conc_.rows ? conc_[r][met_[filled_]] : 1.0;
+                (x_ + placed_ * width_)[r] = r < conc_.rows ? conc_[r][met_[placed_]] : 1.0;
         if (large_) known_.resize(m);
         for (std::size_t q = known; q < known_.size(); ++q)
             *(known_ + q) = LogGammas::made()(*(x_ + q));
         table_.resize(terms_.size() * static_cast<std::size_t>(width_));
-        std::fill(table_ + 0, table_ + width_, 0.0);
-        for (std::size_t t = 1; t < terms_.size(); ++t) {
-            const std::int64_t at = terms_[t].place * width_;
-            fill_term(x_ + at, large_ ? known_ + at : x_ + at, terms_[t].count, width_,
-                      table_ + t * width_);
-            if (met_again(terms_[t].count)) number_of(terms_[t]) = 0;
+        for (; filled_ < terms_.size(); ++filled_) {
+            const std::int64_t at = terms_[filled_].place * width_;
+            fill_term(x_ + at, large_ ? known_ + at : x_ + at, terms_[filled_].count, width_,
+                      table_ + filled_ * width_);
         }
     }
 
     Grid<const double> conc_;
-    std::int64_t width_, again_;  // smaller counts than that may be met again
-    std::vector<std::int64_t> place_, met_;      // of categories
-    std::vector<std::int32_t> number_, which_;  // of terms, by category and count, and by entry
+    std::int64_t width_;
+    // Numbers of terms by count, as long as these are small, and category; and of the entries.
+    std::vector<std::vector<std::int32_t>> number_;
+    std::vector<std::int32_t> place_, which_;
+    std::vector<std::int64_t> met_;  // categories, in the order of their places
     std::vector<Term> terms_;
     Numbers x_, known_, table_;
-    std::size_t filled_ = 0;
+    std::size_t placed_ = 0, filled_ = 0;  // how many categories and terms are
     bool large_ = false;
 };
 
@@ -319,6 +329,26 @@ inline void add_rises(const nb::tuple &counts, const Table<const double> &conc,
     });
 }
 
+inline void add_compressed(const nb::tuple &rows, const Table<const double> &weight,
+                           const Table<const std::int64_t> &cell, const Table<double> &out) {
+    const Grid<const double> by = grid(weight);
+    const Grid<const std::int64_t> cells = grid(cell);
+    const Grid<double> to = grid(out);
+    require(by.rows == cells.rows && by.columns == cells.columns, "cells need a weight each");
+    with_counts(rows, to.columns, [&](const auto &of) {
+        require(of.fit(by.rows, to.columns), "rows have other numbers");
+        nb::gil_scoped_release free;
+        for (std::int64_t i = 0; i < of.n; ++i)
+            for (std::int64_t g = 0; g < by.columns; ++g) {
+                const double w = by[i][g];
+                if (w == 0.0 || cells[i][g] < 0 || cells[i][g] >= to.rows) continue;
+                double *own = to[cells[i][g]];
+                for (std::int64_t q = of.indptr[i]; q < of.indptr[i + 1]; ++q)
+                    own[of.indices[q]] += w * of.data[q];
+            }
+    });
+}
+
 inline void count_marginals(const Table<const double> &sums, const nb::tuple &prior,
                             const Row<const std::int64_t> &one,
                             const Row<const std::int64_t> &other, const Row<double> &out) {
@@ -345,10 +375,11 @@ inline void count_marginals(const Table<const double> &sums, const nb::tuple &pr
         std::int64_t m = 0;
         for (std::int64_t j = 1; j < d; ++j) {
             const double both = a[j] + b[j];
+            const bool is_met = both != 0.0;  // no branch: which ones these are cannot be foreseen
             met[m] = own[j] + both;
-            m += both != 0.0;  // without a branch: which ones these are cannot be foreseen
+            m += is_met;
             mass += both;
-            level -= both != 0.0 ? of_prior[j] : 0.0;
+            level -= static_cast<double>(is_met) * of_prior[j];
         }
         for (std::int64_t q = 0; q < m; ++q) level += log_gammas(met[q]);
         // the large ones by themselves: next to them the others would lose digits

@@ -37,6 +37,8 @@ NB_MODULE(_compiled, m) {
           "one"_a.noconvert(), "other"_a.noconvert(), "out"_a.noconvert());
     m.def("add_rises", &scstream::add_rises, "counts"_a, "conc"_a.noconvert(), "z"_a.noconvert(),
           "less"_a.noconvert(), "out"_a.noconvert());
+    m.def("add_compressed", &scstream::add_compressed, "rows"_a, "weight"_a.noconvert(),
+          "cell"_a.noconvert(), "out"_a.noconvert());
     m.def("subtract_logs", &scstream::subtract_logs, "T"_a.noconvert(), "forms"_a,
           "z"_a.noconvert(), "out"_a.noconvert());
     m.def("score_observed", &scstream::score_observed, "rows"_a.noconvert(), "patterns"_a,

@@ -7,7 +7,7 @@ from scstream.core.plain.columns import (
     leading_distances,
     sum_products,
 )
-from scstream.core.plain.counts import add_rises, count_marginals
+from scstream.core.plain.counts import add_compressed, add_rises, count_marginals
 from scstream.core.plain.gaps import complete_rows, score_observed
 from scstream.core.plain.gaussian import (
     boundaries,
@@ -39,6 +39,7 @@ from scstream.core.plain.randomness import fill_uniforms as uniforms
 from scstream.core.plain.text import lay_out, scan
 
 __all__ = [
+    "add_compressed",
     "add_rises",
     "approach",
     "best_labels",

@@ -49,6 +49,17 @@ def add_rises(counts: tuple[Any, ...], conc: Floats, z: Ints, less: Floats, out:
         out[rows] += np.add.reduceat(found, np.cumsum(size) - size, axis=1).T
 
 
+def add_compressed(rows: tuple[Any, ...], weight: Floats, cell: Ints, out: Floats) -> None:
+    """Add rows to sums, in their order."""
+    data, indices, indptr = compressed(*rows) if len(rows) == 1 else rows
+    row, d = np.repeat(np.arange(len(cell)), np.diff(indptr)), out.shape[1]
+    cell = np.where((cell >= 0) & (cell < len(out)), cell, len(out))
+    sums = np.zeros(out.size + d)
+    for where, w in zip(cell.T, weight.T, strict=True):
+        sums += np.bincount(where[row] * d + indices, w[row] * data, len(sums))
+    out += sums[: out.size].reshape(out.shape)
+
+
 def compressed(X: Floats) -> tuple[Floats, Ints, Ints]:
     """Return rows in compressed form."""
     own, indices = np.nonzero(X)
