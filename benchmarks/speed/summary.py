@@ -143,6 +143,12 @@ def _cores(found: Section) -> Iterator[list[str]]:
                "", ""]  # fmt: skip
 
 
+def _plain(found: Section) -> Iterator[list[str]]:
+    for row in found.tables[0]:
+        yield [f"{row['batch']}: {row['step']} by the plain core", row["plain"], "the native core",
+               f"{row['plain / native']} times as long", row["asked"], row["holds"]]  # fmt: skip
+
+
 def _high(found: Section) -> Iterator[list[str]]:
     size = next(iter(found.tables[0][0]))
     for row in found.tables[0]:
@@ -191,7 +197,8 @@ def _anchors(found: Section) -> Iterator[list[str]]:
 
 JUDGED: dict[str, Callable[[Section], Iterator[list[str]]]] = {
     "small": _small, "river": _river, "stream": _stream, "large": _large, "cores": _cores,
-    "high": _high, "counts": _counts, "growth": _growth, "first": _first, "anchors": _anchors,
+    "plain": _plain, "high": _high, "counts": _counts, "growth": _growth, "first": _first,
+    "anchors": _anchors,
 }  # fmt: skip
 
 

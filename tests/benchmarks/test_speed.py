@@ -74,7 +74,7 @@ def test_a_section_that_fails_says_so_and_the_rest_goes_on(tmp_path, capsys, mon
     assert held["where"]["versions"]["numpy"] == np.__version__
 
 
-@pytest.mark.parametrize("name", ["first", "stream", "high", "growth"])
+@pytest.mark.parametrize("name", ["first", "stream", "high", "growth", "plain"])
 def test_sections_run(name, capsys):
     result = program.SECTIONS[name][1](Options(quick=True, repeat=1))
     for table in result.tables:
