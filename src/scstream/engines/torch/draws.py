@@ -1,11 +1,15 @@
-"""Draws and best labels in plain PyTorch operations, the same as those of the CPU's kernels."""
+"""Uniforms and draws on a device, the same as those of the core: by `kernels` on a GPU."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from torch import Tensor
 
 from scstream.engines.base import Key
+from scstream.engines.torch import kernels
 
 _M0, _M1 = 0xD2511F53, 0xCD9E8D57
 _W0, _W1 = 0x9E3779B9, 0xBB67AE85
@@ -15,8 +19,16 @@ _LOW = 0xFFFFFFFF
 _CERTAIN = 36.0
 
 
-def random_bits(key: Key, first: int, n: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return two times 53 random bits (n,) for rows from ``first`` on, as int64.
+def uniforms(key: Key, first: int, n: int, device: torch.device) -> Tensor:
+    """Return uniforms (2, n) in [0, 1), float64, for rows from ``first`` on."""
+    if kernels.serve(device):
+        words = np.array([key.seed, key.sweep, key.batch, first], dtype=np.uint64).view(np.int64)
+        return kernels.uniforms(torch.from_numpy(words).to(device), n)
+    return torch.stack(_random_bits(key, first, n, device)).double() * 2.0**-53
+
+
+def _random_bits(key: Key, first: int, n: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return two times 53 random bits (n,), as int64.
 
     Philox 4x32 with ten rounds: the counter is (row, sweep, batch), the key is the seed. A
     product of two 32-bit numbers may wrap around to a negative int64: its bits are right.
@@ -35,10 +47,48 @@ def random_bits(key: Key, first: int, n: int, device: torch.device) -> tuple[Ten
     return (c0 << 21) | (c1 >> 11), (c2 << 21) | (c3 >> 11)
 
 
-def uniforms(key: Key, first: int, n: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return two times n uniforms in [0, 1), float64."""
-    a, b = random_bits(key, first, n, device)
-    return a.double() * 2.0**-53, b.double() * 2.0**-53
+def label(
+    scores: Tensor, student: Sequence[Tensor] | None, u: Tensor | None, units: Tensor,
+    z: Tensor, tables: Tensor,
+) -> None:  # fmt: skip
+    """Draw labels (n,) with probability proportional to ``exp(scores)`` (k or more, n).
+
+    Without uniforms (n,) they are the best, the smaller of equals; those of k or more become -1.
+    The tables (2, k, k) get how often each label has each other as the best other one, and the
+    doubts about that, minus the log-probability of the one against the other, in units (n,).
+    With levels and powers scores are still products, see `finished`.
+    """
+    if kernels.serve(scores.device):
+        kernels.label(scores, student, u, units, z, tables)
+        return
+    k = tables.shape[-1]
+    scores = finished(scores.double(), student)
+    pick = scores.argmax(dim=0) if u is None else _drawn(scores, u)
+    own = scores.gather(0, pick[None])
+    runner, second = scores.scatter(0, pick[None], -torch.inf).max(dim=0)
+    doubt = certainty(runner - own[0])
+    z.copy_(torch.where(pick < k, pick, -1))
+    met = (pick < k) & (second < k) & (runner > -torch.inf)
+    cell, rivals = pick[met] * k + second[met], torch.ones_like(pick[met])
+    tables[0].view(-1).index_add_(0, cell, rivals)
+    tables[1].view(-1).index_add_(0, cell, (units * doubt + 0.5).long()[met])
+
+
+def finished(q: Tensor, student: Sequence[Tensor] | None) -> Tensor:
+    """Return scores by products (k, n): those that have a power are in a logarithm."""
+    if student is None:
+        return q
+    level, power = student
+    return torch.where(power > 0.0, level - power * torch.log(q.clamp(min=1.0)), q)
+
+
+def _drawn(scores: Tensor, u: Tensor) -> Tensor:
+    gap = scores - scores.amax(dim=0)
+    weight = torch.where(gap > -_CERTAIN, torch.exp(gap), 0.0)
+    level = weight.cumsum(dim=0)
+    pick = (level <= u * level[-1]).sum(dim=0)
+    last = len(scores) - 1 - (weight > 0).flip(0).to(torch.uint8).argmax(dim=0)  # with any weight
+    return torch.minimum(pick, last)
 
 
 def certainty(gap: Tensor) -> Tensor:
@@ -47,57 +97,21 @@ def certainty(gap: Tensor) -> Tensor:
     return torch.where(gap > _CERTAIN, gap, torch.where(gap < -_CERTAIN, 0.0, inside))
 
 
-def draw(scores: Tensor, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw labels (n,) with probability proportional to ``exp(scores)`` (n, k).
+def sides(gap: Tensor, v: Tensor | None, index: Tensor, how: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Divide rows (b, m) with these numbers by how much the second of two scores leads.
 
-    Also returns the best other label, -1 if there is none, and the doubt: minus the
-    log-probability of the drawn label against that one.
+    Returns whether sub-labels are the second ones, by how much the rows are there, and the doubts.
+    They are the best or, by uniforms (n + 1,), drawn. Shared ones are shared by probabilities, and
+    the doubt is an entropy: that expected of a sub-label that is drawn.
     """
-    gap = scores - scores.amax(dim=1, keepdim=True)
-    weight = torch.where(gap > -_CERTAIN, torch.exp(gap), 0.0)
-    level = weight.cumsum(dim=1)
-    pick = (level <= (u.to(scores.dtype) * level[:, -1])[:, None]).sum(dim=1)
-    k = scores.shape[1]
-    last = k - 1 - (weight > 0).flip(1).to(torch.uint8).argmax(dim=1)  # of those with any weight
-    return _with_second(scores, torch.minimum(pick, last))
-
-
-def best(scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the best labels, the smaller of equals; the rest as in `draw`."""
-    return _with_second(scores, scores.argmax(dim=1))
-
-
-def _with_second(scores: Tensor, pick: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    own = scores.gather(1, pick[:, None])
-    others = scores.scatter(1, pick[:, None], -torch.inf)
-    second = others.argmax(dim=1)
-    runner = others.gather(1, second[:, None])
-    second = torch.where(runner[:, 0] == -torch.inf, -1, second)
-    return pick, second, certainty(runner - own)[:, 0]
-
-
-def draw_pair(pairs: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
-    """Draw one of two sub-labels (n,) by their scores (n, 2); also returns the doubts."""
-    gap = pairs[:, 1] - pairs[:, 0]
-    likely = u.to(gap.dtype) * (1.0 + torch.exp(-gap.clamp(min=-_CERTAIN))) < 1.0
-    one = (gap > _CERTAIN) | ((gap > -_CERTAIN) & likely)
-    return one.long(), certainty(torch.where(one, -gap, gap))
-
-
-def share_pair(pairs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the better of two sub-labels (n,), the probabilities of the second, and the entropies.
-
-    An entropy is the doubt expected of a sub-label that is drawn.
-    """
-    gap = pairs[:, 1] - pairs[:, 0]
-    size = gap.abs()
-    less = torch.where(size < _CERTAIN, torch.sigmoid(-size), 0.0)
-    better = gap > 0.0
-    doubt = certainty(-size) + less * size.clamp(max=_CERTAIN)
-    return better.long(), torch.where(better, 1.0 - less, less), doubt
-
-
-def best_pair(pairs: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the better of two sub-labels (n,) and the doubts."""
-    gap = pairs[:, 1] - pairs[:, 0]
-    return (gap > 0.0).long(), certainty(-gap.abs())
+    one = gap > 0.0
+    if v is not None:
+        likely = v[index] * (1.0 + torch.exp(-gap.clamp(min=-_CERTAIN))) < 1.0
+        one = (gap > _CERTAIN) | ((gap > -_CERTAIN) & likely)
+    doubt, share = certainty(torch.where(one, -gap, gap)), one.double()
+    if how == "shared":
+        size = gap.abs()
+        less = torch.where(size < _CERTAIN, torch.sigmoid(-size), 0.0)
+        doubt += less * size.clamp(max=_CERTAIN)
+        share = torch.where(one, 1.0 - less, less)
+    return one, share, doubt

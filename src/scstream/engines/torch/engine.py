@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines.base import Engine, Key, Sums
+from scstream.engines.base import Engine, Key, Sums, finished_sweep
+from scstream.engines.chunks import cut
 from scstream.engines.tensors import is_tensor, require_torch, to_host
 from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
-from scstream.families.scores import Labels, Points, Score
+from scstream.families.scores import Labels, Points, Products, Score, form_of
 
 torch = require_torch()
 
-from scstream.engines.torch import draws  # noqa: E402  # PyTorch is there
-from scstream.engines.torch.batch import Batch  # noqa: E402
-from scstream.engines.torch.few import FEW, FewColumns  # noqa: E402
-from scstream.engines.torch.forms import Forms, forms_of  # noqa: E402
-from scstream.engines.torch.ledger import Ledger  # noqa: E402
-from scstream.engines.torch.many import MANY, ManyColumns  # noqa: E402
-from scstream.engines.torch.passes import Aside, Pass, Scratch, least_rows  # noqa: E402
-from scstream.engines.torch.points import PIECE, QuadraticRows, refuse_gaps, rows_of  # noqa: E402
-from scstream.engines.torch.staging import UPLOAD, Courier  # noqa: E402
-from scstream.engines.torch.triton import AVAILABLE  # noqa: E402
+from scstream.engines.torch import draws, kernels  # noqa: E402  # PyTorch is there
+from scstream.engines.torch.pieces import ByLabel  # noqa: E402
+from scstream.engines.torch.rows import KeptRows, Rows, rows_of  # noqa: E402
 
-_BLOCK_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # of statistics and scores at a time
-_LEAST_BLOCK = 256
-_MOST_ROWS = 2**31  # that kernels can count
-_MOST_ID = 2**30  # of a cluster that goes with a sub-label into half of a number
+_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # of statistics and scores at a time
+_LEAST_ROWS, _EVEN = 256, 1024  # at a time: at least, and a multiple
+_SENT = 2**27  # bytes of rows
+_FLOAT64 = {(6, 0), (7, 0), (8, 0), (9, 0), (10, 0)}  # cards on which it is half as fast, no less
 
 
 class TorchEngine(Engine):
@@ -41,19 +35,15 @@ class TorchEngine(Engine):
     device : str, default="cuda"
         Where batches live: "cuda", "cuda:1", ... or "cpu".
     dtype : {"float32", "float64"}, optional
-        Precision of the scores. By default "float32" on a GPU and "float64" on the CPU.
+        Precision of the products that score rows under all components. By default "float64", but
+        "float32" on GPUs that are slow at float64. All else is float64.
 
     Notes
     -----
     Draws have the same bits as those of the other engines, so labels differ only where a score
-    is rounded to the other side of a draw.
-
-    In float32 rows are taken to the family's frame in float64 before they are rounded. Scores of
-    `Gaussian` clusters are computed about each cluster's centre, as are the sums, which groups of
-    1,024 rows collect in float32 and float64 adds up. Other families are scored by plain
-    operations, or by the family itself on the host: that is right, but slower. There statistics
-    and weights are rounded to float32 and summed up in float64. All of `evaluate` is float64.
-    TF32 is not used, unless in plain operations by those who switched it on in PyTorch.
+    is rounded to the other side of a draw. Scores that are no products of statistics and parameters
+    are computed by the family itself on the host: that is right, but slower. TF32 is not used,
+    unless with "float32" by those who switched it on in PyTorch.
 
     Results of the same calls on the same device have the same bits.
     """
@@ -63,7 +53,7 @@ class TorchEngine(Engine):
     def __init__(self, device: str = "cuda", dtype: str | None = None) -> None:
         self._device = torch.device(device)
         kind = self._device.type
-        if kind not in _BLOCK_NUMBERS:
+        if kind not in _NUMBERS:
             raise ValueError(f"device must be 'cuda', 'cuda:N' or 'cpu'; got {device!r}.")
         if kind == "cuda" and not torch.cuda.is_available():
             raise RuntimeError(
@@ -72,322 +62,234 @@ class TorchEngine(Engine):
             )
         if dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be 'float32', 'float64' or None; got {dtype!r}.")
-        if kind == "cuda" and self._device.index is None:  # which calls would look up each time
-            self._device = torch.device("cuda", torch.cuda.current_device())
-        self.device = device
-        self.dtype = dtype or ("float32" if kind == "cuda" else "float64")
+        fast = kind == "cpu" or torch.cuda.get_device_capability(self._device) in _FLOAT64
+        self.dtype = dtype or ("float64" if fast else "float32")
         self._dtype = getattr(torch, self.dtype)
-        fit = kind == "cuda" and AVAILABLE and self.dtype == "float32"
-        self._courier = Courier(self._device) if fit else None
-        self._scratch = Scratch(self._device)
-        self._few: FewColumns | None = None
-        self._uploaded = 0  # where rows of an array were last put
-        self._aside = Aside()
-
-    def serves(self, device: str) -> bool:
-        """Whether it is for this device."""
-        return self.device == device
 
     def sent(self, X: NDArray[Any]) -> Any:
         """Return the rows of an array on the GPU, if they are few enough to be there twice."""
-        if self._courier is None or X.nbytes > UPLOAD:
-            return X
-        there = self._courier.upload(X)
-        self._uploaded = there.data_ptr()
-        return there
-
-    def checks(self, shape: tuple[int, ...]) -> bool:
-        """Whether the first pass over a tensor of such a shape refuses what is not finite."""
-        return self._courier is not None and shape[1] <= FEW and 0 < shape[0] * shape[1] <= PIECE
+        return X if self._device.type == "cpu" or X.nbytes > _SENT else self._there(X)
 
     def load(
         self, family: Family, X: Points, weight: Array, first_row: int = 0, of: int | None = None
     ) -> None:
         """Take a batch: NumPy, a sparse array of counts, or a tensor; no missing entries."""
-        upload = None if self._courier is None else self._courier.upload
-        self._rows = rows = rows_of(family, X, self._device, self._dtype, upload)
-        self._ledger = Ledger(X.shape[1] if isinstance(rows, QuadraticRows) else 0)
-        self._fused: FewColumns | ManyColumns | None = None
-        self._aside.clear()
-        there, courier = (None, None), self._courier if 0 < X.shape[0] < _MOST_ROWS else None
-        if courier is not None and isinstance(rows, QuadraticRows) and FEW < X.shape[1] <= MANY:
-            rows.come()
-            self._fused = ManyColumns(rows, courier, self._scratch)
+        n, device = X.shape[0], self._device
+        self._n: int = n
+        self._first_row = first_row
+        self._rows = rows_of(family, X, device)
+        # Of the row of nothing after the last one, see `rows`, the weight is 0.
+        self._weight = w = torch.zeros(n + 1, dtype=torch.float64, device=device)
+        if n and weight.strides == (0,):  # as a rule: nothing to send
+            w[:n] = float(weight[0])
+            total = n * weight[0]
         else:
-            refuse_gaps(family, X)
-            if courier is not None and isinstance(rows, QuadraticRows) and X.shape[1] <= FEW:
-                there = self._load_few(rows, weight)
-        self._batch = Batch(weight, first_row, self._device, self._dtype, *there)
+            w[:n] = self._there(weight)
+            total = weight.sum()
+        # Doubts, none of which is larger than 37, are added up as whole multiples of a power of
+        # two: such a sum has no order.
+        self._unit = 2.0 ** min(50.0, np.floor(56.0 - np.log2(max(total, 1.0))))
+        self._units = w * self._unit
+        self._z = torch.full((n,), -1, device=device)
+        self._sub, self._trial = torch.zeros((2, n + 1), dtype=torch.int64, device=device).unbind()
+        self._by_label: ByLabel | None = None
 
-    def _load_few(self, rows: QuadraticRows, weight: Array) -> tuple[Any, Any]:
-        """Take rows of few columns into the memory of the batch before, if that is large enough.
-
-        Returns what `Batch` has of it.
-        """
-        if self._few is None or not self._few.suits(*rows.X.shape):
-            self._few = FewColumns(rows.X.shape, self._device)
-        self._fused = few = self._few
-        return few.load(rows.pieces(), rows.family.frame, weight), few.take_in
-
-    # -- sweeps ---------------------------------------------------------------------------------
+    # -- passes over the rows -------------------------------------------------------------------
 
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Sums:
         """Label every point and sum up."""
-        done = self._fused_sweep(score, sub, k, key) or self._plain_sweep(score, sub, k, key)
-        self._batch.touch()
-        assert done.rivals is not None
-        assert done.doubt is not None
-        self._ledger.sweep(done.rows, done.current)
-        return Sums(done.current, done.rows, done.rivals, done.doubt)
-
-    def meanwhile(self, job: Callable[[], None]) -> None:
-        """Do a job when the device is at work on the next sweep."""
-        self._aside.append(job)
-
-    def _fused_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Pass | None:
-        forms, pairs = self._forms(score), self._forms(sub)
-        if self._fused is None or forms is None or pairs is None:
-            return None
-        return self._fused.sweep(forms, pairs, k, key, self._batch, self._aside)
-
-    def _plain_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Pass:
-        batch, size = self._batch, len(self._rows.family.prior)
-        if isinstance(score, LeftOutScore):
-            batch.settle()
-        batch.touch()  # pending names belong to the labels that are replaced here
-        self._aside.do()
-        current = torch.zeros((2 * k, size), dtype=torch.float64, device=self._device)
-        units = torch.zeros(k * k + 1, dtype=torch.int64, device=self._device)
-        rivals, own = torch.zeros_like(units), torch.zeros_like(units[: k + 1])
-        for rows in self._blocks(k):
-            if isinstance(score, LeftOutScore):
-                was, weight = batch.z[rows], batch.weight[rows]
-                scores = self._rows.scores_of_members(score, rows, was, weight)
-            else:
-                scores = self._rows.scores(score, rows)
-            if key is None:
-                z, second, doubt = draws.best(scores)
-                pairs = self._rows.pairs(sub, rows, z.clamp(max=k - 1))
-                half, share, sub_doubt = draws.share_pair(pairs)
-            else:
-                u, v = draws.uniforms(key, batch.first_row + rows.start, len(scores), self._device)
-                z, second, doubt = draws.draw(scores, u)
-                pairs = self._rows.pairs(sub, rows, z.clamp(max=k - 1))
-                half, sub_doubt = draws.draw_pair(pairs, v)
-            inside, w = z < k, batch.weight[rows]
-            half = torch.where(inside, half, 0)
-            first = torch.where(inside, 2 * z, -1)
-            if key is None:
-                second_part = w * share
-                current += self._rows.sums(rows, w - second_part, first, 2 * k)
-                second_code = torch.where(inside, first + 1, -1)
-                current += self._rows.sums(rows, second_part, second_code, 2 * k)
-            else:
-                code = torch.where(inside, first + half, -1)
-                current += self._rows.sums(rows, w, code, 2 * k)
-            met = inside & (second >= 0) & (second < k)
-            pair = torch.where(met, z * k + second, k * k)
-            rivals.index_add_(0, pair, torch.ones_like(pair))
-            units.index_add_(0, pair, self._in_units(w * doubt))
-            own.index_add_(0, z.clamp(max=k), self._in_units(w * sub_doubt))
-            batch.z[rows] = torch.where(inside, z, -1).int()
-            batch.sub[rows] = half.int()
-        done = Pass(
-            current.cpu().numpy().reshape(k, 2, size), batch.count(k), self._from_units(own[:-1])
-        )
-        return done.with_tables(
-            rivals[:-1].cpu().numpy().reshape(k, k), self._from_units(units[:-1]).reshape(k, k)
-        )
-
-    # -- sub-labels -----------------------------------------------------------------------------
+        n, device = self._n, self._device
+        u = None if key is None else draws.uniforms(key, self._first_row, n + 1, device)
+        z = torch.empty_like(self._z)
+        tables = torch.zeros((2, k, k), dtype=torch.int64, device=device)
+        scores_of = self._scorer(score, self._dtype)
+        for at in self._cut(n, len(self._rows.family.prior) + 2 * k):
+            some = None if u is None else u[0, at]
+            draws.label(*scores_of(self._rows, at), some, self._units[at], z[at], tables)
+        self._relabelled(z)
+        self._sub.zero_()
+        v, how = (None, "shared") if u is None else (u[1], "drawn")
+        values = self._divided(sub, np.ones(k, dtype=bool), self._sub, v, how)
+        found = torch.cat([values.view(-1), tables.view(-1).double()]).cpu().numpy()
+        current, counts, own = _read(found[: values.numel()], k)
+        rivals, between = found[values.numel() :].reshape(2, k, k)
+        between = between / self._unit + np.diag(own)  # nobody is a rival of itself
+        return finished_sweep((current, counts, rivals.astype(np.int64), between))
 
     def resplit(
         self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
     ) -> tuple[Array, Array]:
         """Try new sub-labels for the chosen clusters."""
-        if not chosen.any():
-            return np.zeros((len(chosen), 2, len(self._rows.family.prior))), np.zeros(len(chosen))
-        done, pairs = None, self._forms(sub)
-        if self._fused is not None and pairs is not None:
-            done = self._fused.resplit(pairs, chosen, self._ledger, self._batch)
-        done = done or self._plain_resplit(sub, chosen)
-        self._ledger.trial(chosen, done.rows, done.current)
-        return done.current, done.own if doubts else np.zeros(len(chosen))
+        values = self._divided(sub, chosen, self._trial, None, "best")
+        current, _, own = _read(values.cpu().numpy(), len(chosen))
+        return current, own
 
-    def _plain_resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> Pass:
-        batch, k, size = self._batch, len(chosen), len(self._rows.family.prior)
-        batch.settle()
-        among = torch.from_numpy(np.append(chosen, False)).to(self._device)
-        current = torch.zeros((2 * k, size), dtype=torch.float64, device=self._device)
-        own = torch.zeros(k + 1, dtype=torch.int64, device=self._device)
-        counts = torch.zeros(2 * k + 1, dtype=torch.int64, device=self._device)
-        for rows in self._blocks(k):
-            z, w = batch.z[rows].long(), batch.weight[rows]
-            mine = among[z]  # a label of -1 finds the last entry
-            half, doubt = draws.best_pair(self._rows.pairs(sub, rows, z.clamp(min=0)))
-            code = torch.where(mine, 2 * z + half, -1)
-            current += self._rows.sums(rows, w, code, 2 * k)
-            own.index_add_(0, torch.where(mine, z, k), self._in_units(w * doubt))
-            at = torch.where(mine, code, 2 * k)
-            counts.index_add_(0, at, torch.ones_like(at))
-            batch.trial[rows] = torch.where(mine, half.int(), batch.trial[rows])
-        return Pass(
-            current.cpu().numpy().reshape(k, 2, size),
-            counts[:-1].cpu().numpy().reshape(k, 2),
-            self._from_units(own[:-1]),
-        )
+    def _scorer(self, score: Score, dtype: Any) -> Callable[[Rows, slice], tuple[Any, Any]]:
+        """Return what gives products or scores (k, m) of rows, and what `draws.finished` takes."""
+        form = form_of(score)
+        if isinstance(form, Products):
+            eta, *student = self._sent(form)
+            by = [x[:, None] for x in student] or None
+            eta = eta.to(dtype).T.contiguous().T  # a GPU's products are a fifth faster so
+            return lambda rows, at: (eta @ rows.statistics(at, dtype), by)
 
-    def refine(
-        self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
-    ) -> Callable[[], tuple[Array, Array]]:
-        """Try new sub-labels for the chosen clusters, and refine them: on the device if it can."""
-        few, pairs, prior = self._fused, self._forms(sub), family.small_gaussian()
-        plain = super().refine(sub, chosen, family, alpha, rounds)
-        if not (isinstance(few, FewColumns) and prior is not None and pairs and chosen.any()):
-            return plain
-        wait = few.refine(pairs, chosen, self._ledger, self._batch, prior, alpha, rounds)
+        def on_host(rows: Rows, at: slice) -> tuple[Any, Any]:
+            T = rows.on_host(at)
+            if isinstance(score, LeftOutScore):
+                z, w = to_host(self._z[at]), to_host(self._weight[: self._n][at])
+                return self._there(score.of_members(T, z, w).T), None
+            return self._there(score.block(T).T), None
 
-        def refined() -> tuple[Array, Array]:
-            done = wait()
-            if done is None:
-                return plain()
-            self._ledger.trial(chosen, done.rows, done.current)
-            return done.current, done.own
+        return on_host
 
-        return refined
+    def _sent(self, form: Products) -> list[Any]:
+        """Return parameters (k, p) on the device, and the levels and powers (k,) if there are."""
+        k, eta = len(form.eta), form.eta
+        if not form.student:
+            return [self._there(eta)]
+        there = self._there(np.concatenate([eta.ravel(), form.const, form.power]))
+        return [there[: -2 * k].view(k, -1), there[-2 * k : -k], there[-k:]]
 
-    def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Keep the sub-labels last tried for the chosen clusters."""
-        self._batch.adopt(chosen)
-        rows = self._ledger.adopt(chosen)
-        if rows is None:
-            rows = self._batch.count(len(chosen))
-            self._ledger.counted(rows)
-        return rows
+    def _divided(self, sub: Score, chosen: NDArray[np.bool_], to: Any, v: Any, how: str) -> Any:
+        """Give rows of the chosen clusters sub-labels: drawn by uniforms, or else the best.
+
+        If they are shared, rows count in both sub-clusters by their probabilities. Returns, as one
+        table (k, 2 p + 3), sums and numbers of rows by sub-label, and the doubts.
+        """
+        rows, k, form = self._rows, len(chosen), form_of(sub)
+        if self._by_label is None or self._by_label.k != k:
+            self._by_label = ByLabel(self._z, k)
+        by_label, each = self._by_label, torch.arange(k, device=self._device)[:, None]
+        pairs = self._sent(form) if isinstance(form, Products) else None
+        if kernels.serve(self._device) and isinstance(rows, KeptRows) and pairs:
+            there = self._there(chosen.astype(np.float64))
+            which, values = kernels.divide(rows.T, by_label, there, pairs, self._weight, v, to, how)
+            return (which == each).double() @ values
+        p = len(rows.family.prior)
+        total = torch.zeros((k, 2 * p + 3), dtype=torch.float64, device=self._device)
+        numbers = max(_NUMBERS[self._device.type] // (4 * rows.numbers), 1)
+        for index, which in by_label.pieces(chosen, numbers):
+            of, w = rows.some(index), self._weight[index]
+            gap = self._lead(sub, pairs, of, index, which)
+            one, share, doubt = draws.sides(gap, v, index, how)
+            to[index] = one.long()
+            sums = rows.sums(of, torch.stack([w * (1.0 - share), w * share], dim=1))
+            there = index < self._n
+            counts = torch.stack([there & ~one, there & one], dim=1).sum(dim=2)
+            doubt = (w * doubt).sum(dim=1, keepdim=True)
+            values = torch.cat([sums.flatten(1), counts.double(), doubt], dim=1)
+            total += (which == each).double() @ values
+        return total
+
+    def _lead(self, sub: Score, pairs: list[Any] | None, of: Any, index: Any, which: Any) -> Any:
+        """Return by how much the second of its cluster's pair of scores leads for each row."""
+        if pairs is not None:
+            eta, *student = (x.view(-1, 2, x.shape[1] if x.ndim > 1 else 1)[which] for x in pairs)
+            if not student:
+                return self._rows.products(of, eta[:, 1:] - eta[:, :1])[:, 0]
+            scores = draws.finished(self._rows.products(of, eta), student)
+            return scores[:, 1] - scores[:, 0]
+        rows = index.cpu().numpy()
+        inside = rows < self._n
+        z = np.broadcast_to(which.cpu().numpy()[:, None], rows.shape)[inside]
+        lead = np.zeros(rows.shape)
+        lead[inside] = np.diff(sub.pairs(self._rows.on_host(rows[inside]), z))[:, 0]
+        return self._there(lead)
 
     # -- labels ---------------------------------------------------------------------------------
 
+    def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Keep the sub-labels last tried for the chosen clusters."""
+        k, sub = len(chosen), self._sub[: self._n]
+        mine = self._there(np.append(chosen, False))[self._z]  # a label of -1 finds the last entry
+        torch.where(mine, self._trial[: self._n], sub, out=sub)
+        cell = torch.where(self._z >= 0, 2 * self._z + sub, 2 * k)
+        rows: NDArray[np.int64] = torch.bincount(cell, minlength=2 * k + 1).cpu().numpy()
+        return rows[: 2 * k].reshape(k, 2)
+
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label."""
-        self._batch.relabel(label, sublabel)
-        self._ledger.relabel(label, sublabel)
+        sub = self._sub[: self._n]
+        cell = torch.where(self._z >= 0, 2 * self._z + sub, -1)
+        names = self._there(np.stack([np.append(label, -1), np.append(sublabel, 0)]))
+        sub.copy_(names[1][cell])
+        self._relabelled(names[0][cell])
 
     def start(self, labels: Labels) -> None:
         """Set the labels."""
-        self._batch.start(torch.from_numpy(np.ascontiguousarray(labels)).to(self._device))
-        self._ledger.forget()
+        self._relabelled(self._there(labels).clone())
+        self._sub.zero_()
+
+    def _relabelled(self, z: Any) -> None:
+        self._z, self._by_label = z, None
+
+    def _there(self, values: NDArray[Any]) -> Any:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
 
     @property
     def labels(self) -> Labels:
         """The labels (n,)."""
-        self._batch.settle()
-        return np.asarray(self._batch.z.long().cpu())
+        return np.asarray(to_host(self._z))
 
     @property
     def sublabels(self) -> Labels:
         """The sub-labels (n,)."""
-        self._batch.settle()
-        return np.asarray(self._batch.sub.long().cpu())
+        return np.asarray(to_host(self._sub[: self._n].clone()))
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Any, Any]:
         """Return each row's id, or -1, and its sub-label: tensors if the rows came as one."""
-        if isinstance(self._fused, FewColumns) and skip < self._batch.n:
-            z, sub = self._fused.named(ids, skip, self._batch)
-        else:
-            self._batch.settle()
-            table = torch.from_numpy(np.append(ids, -1)).to(self._device)
-            z = table[self._batch.z[skip:].long()]  # a label of -1 finds the last entry
-            sub = self._batch.sub[skip:].long()
+        z = self._there(np.append(ids, -1))[self._z[skip:]]  # a label of -1 finds the last entry
+        sub = self._sub[skip : self._n].clone()
         return (z, sub) if is_tensor(self._rows.X) else (z.cpu().numpy(), sub.cpu().numpy())
-
-    def bring_labels(self, ids: Labels, skip: int) -> Callable[[], tuple[Any, Any]]:
-        """Start to bring what `named_labels` returns: to the host if the rows came from there."""
-        few, batch, X = self._fused, self._batch, self._rows.X
-        from_here = not is_tensor(X) or X.data_ptr() == self._uploaded
-        short = from_here and skip < batch.n and int(ids.max(initial=0)) < _MOST_ID
-        if self._courier is None or not short:
-            return super().bring_labels(ids, skip)
-        if isinstance(few, FewColumns):
-            return self._courier.bring_codes(few.codes(ids, skip, batch))
-        return self._courier.bring_codes(batch.codes(ids)[skip:])
 
     @property
     def n_rows(self) -> int:
         """The number of rows of the batch."""
-        return self._batch.n
-
-    def keep_labels(self) -> None:
-        """Remember the labels as they are, on the device."""
-        self._batch.settle()
-        self._kept_there = self._batch.z.clone()
-
-    def labels_changed(self) -> int:
-        """Return how many labels are not those last kept."""
-        self._batch.settle()
-        return int(torch.count_nonzero(self._kept_there != self._batch.z))
-
-    def restore_labels(self) -> None:
-        """Set the labels to those last kept; every sub-label becomes 0."""
-        self._batch.start(self._kept_there)
-        self._ledger.forget()
+        return self._n
 
     # -- rows -----------------------------------------------------------------------------------
 
     def members(self, k: int, key: Key) -> Array:
-        """Return the statistics of one random point of each cluster."""
-        batch = self._batch
-        if isinstance(self._fused, FewColumns):
-            return self._fused.members(k, key, batch)
-        batch.settle()
-        if self._courier is not None and 0 < batch.n < _MOST_ROWS:
-            with torch.cuda.device(self._device):
-                row = least_rows(key, k, batch, self._courier)
-        else:
-            row = batch.least_rows(key, k)
-        return self._rows.statistics_of(row, batch.n)
+        """Return the statistics of one random point of each cluster: that of the least uniform."""
+        n, device = self._n, self._device
+        u = draws.uniforms(key, self._first_row, n, device)[0]
+        label = torch.where((self._z >= 0) & (self._z < k), self._z, k)
+        ones = torch.ones(k + 1, dtype=torch.float64, device=device)
+        least = ones.scatter_reduce(0, label, u, "amin")
+        row = torch.where(u == least[label], torch.arange(n, device=device), n)
+        rows = torch.full((k + 1,), n, device=device).scatter_reduce(0, label, row, "amin")
+        return self._rows.statistics_of(rows[:-1].cpu().numpy())
 
     def sample(self, rng: np.random.Generator, size: int) -> Points:
         """Return some rows of the batch, on the host."""
-        X, n = self._rows.X, self._batch.n
+        X, n = self._rows.X, self._n
         if n <= size:
             return to_host(X)
         rows = np.sort(rng.choice(n, size, replace=False))
         return to_host(X[torch.from_numpy(rows).to(X.device)]) if is_tensor(X) else X[rows]
 
-    def evaluate(
-        self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]
-    ) -> NDArray[np.generic]:
-        """Apply ``what`` to the scores of blocks of rows.
+    def evaluate(self, family: Family, X: Points, score: Score, what: Any) -> NDArray[np.generic]:
+        """Apply ``what`` to the scores of blocks of rows, in float64.
 
         If it has a method ``on_device`` for tensors, as `scstream.engines.outputs` has, only its
         results leave the device.
         """
-        there = getattr(what, "on_device", None)
+        there, scores_of = getattr(what, "on_device", None), self._scorer(score, torch.float64)
         parts = []
-        for rows in self._cut(X.shape[0], len(family.prior) + 64):
-            some = rows_of(family, X[rows], self._device, torch.float64)
-            scores = some.scores(score, slice(None))
-            if there is None:
-                parts.append(what(scores.cpu().numpy()))
-            else:
-                parts.append(there(scores).cpu().numpy())
+        for at in self._cut(X.shape[0], len(family.prior) + 64):
+            rows = rows_of(family, X[at], self._device)
+            scores = draws.finished(*scores_of(rows, slice(at.stop - at.start))).T
+            read = what(scores.cpu().numpy()) if there is None else there(scores).cpu().numpy()
+            parts.append(read)
         return np.concatenate(parts)
 
-    # -- blocks, forms and units -------------------------------------------------------
+    def _cut(self, n: int, width: int) -> list[slice]:
+        size = _NUMBERS[self._device.type] // width
+        return cut(n, size // _EVEN * _EVEN if size > _EVEN else max(size, _LEAST_ROWS))
 
-    def _blocks(self, k: int) -> Iterator[slice]:
-        return self._cut(self._batch.n, len(self._rows.family.prior) + 2 * k)
 
-    def _cut(self, n: int, width: int) -> Iterator[slice]:
-        size = max(_LEAST_BLOCK, _BLOCK_NUMBERS[self._device.type] // width)
-        return (slice(a, min(a + size, n)) for a in range(0, max(n, 1), size))
-
-    def _forms(self, score: Score) -> Forms | None:
-        return None if self._fused is None else forms_of(score)
-
-    def _in_units(self, doubt: Any) -> Any:
-        return (doubt.double() * self._batch.unit + 0.5).long()
-
-    def _from_units(self, total: Any) -> Array:
-        out: Array = total.cpu().numpy() / self._batch.unit
-        return out
+def _read(values: Array, k: int) -> tuple[Array, NDArray[np.int64], Array]:
+    """Return sums (k, 2, p), rows (k, 2) and doubts (k,) from a table."""
+    table = values.reshape(k, -1)
+    sums = np.ascontiguousarray(table[:, :-3]).reshape(k, 2, -1)
+    return sums, table[:, -3:-1].astype(np.int64), table[:, -1].copy()
