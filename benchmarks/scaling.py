@@ -26,7 +26,7 @@ from scipy.optimize import nnls
 from scstream import Gaussian, ScStream
 from scstream.engines import CpuEngine, DaskEngine, Engine, Key
 from scstream.engines.chunks import SIZES, Part, Tree, chunk_rows
-from scstream.engines.dask.shard import cut_evenly, led_by
+from scstream.engines.dask.shard import cut_evenly
 from scstream.families.scores import LinearScore
 from scstream.support.blas import single_threaded
 from scstream.validation import resolve_threads
@@ -95,17 +95,6 @@ def alternate(jobs: dict[Any, Callable[[int], float]], rounds: int) -> dict[Any,
 # -- messages
 
 
-def messages(workers: int) -> int:
-    """Return how many messages of a call are sent one after the other, see `Shard.call_all`."""
-    groups = led_by(range(1, workers))
-    return 1 + _below(max(map(len, groups))) + len(groups) if groups else 1
-
-
-def _below(shards: int) -> int:
-    """Return how many a helper sends that leads so many shards, itself among them."""
-    return messages(shards) - 1
-
-
 def parts_sent(n: int, workers: int) -> float:
     """Return how many nodes of the tree of sums a worker completes, on average."""
     chunk = chunk_rows(n)
@@ -124,7 +113,7 @@ def bytes_of(k: int, p: int, parts: float) -> float:
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of a sweep: ``point * n / workers + call + messages * (message + byte * bytes)``.
+    """Seconds of a sweep: ``point * n / workers + call + workers * (message + byte * bytes)``.
 
     Attributes
     ----------
@@ -143,7 +132,7 @@ class Cost:
     @staticmethod
     def fit(workers: Sequence[int], sizes: Sequence[float], seconds: Sequence[float]) -> Cost:
         """Return the cost of sweeps that compute next to nothing, relative errors alike."""
-        sent = np.array([messages(w) for w in workers])
+        sent = np.array(workers)
         columns = np.column_stack([np.ones(len(sizes)), sent, sent * np.array(sizes)])
         weight = 1.0 / np.array(seconds)
         scale = np.abs(columns).max(axis=0)
@@ -151,7 +140,7 @@ class Cost:
         return Cost(*(found / scale))
 
     def communication(self, workers: int, size: float) -> float:
-        return self.call + messages(workers) * (self.message + self.byte * size)
+        return self.call + workers * (self.message + self.byte * size)
 
     def sweep(self, n: int, p: int, workers: int, size: float, *, cores: int, busy: bool) -> float:
         """Return the seconds of a sweep of n points with p statistics each.
@@ -308,12 +297,12 @@ def report(result: dict[str, Any], cost: Cost) -> None:
             f"{name:8s}{1e3 * alone:10.1f} ms a sweep before the cluster is started, "
             f"{1e3 * seconds[name]:.1f} beside it"
         )
-    print("workers        ms     model  of cpu-2  messages  KiB of each")
+    print("workers        ms     model  of cpu-2  KiB of each")
     for workers in result["workers"]:
         took, size = seconds[f"dask-{workers}"], result["bytes"][str(workers)]
         print(
             f"{workers:7d}{1e3 * took:10.1f}{1e3 * result['model'][str(workers)]:10.1f}"
-            f"{result['alone']['cpu-2'] / took:10.2f}{messages(workers):10d}{size / 1024:13.0f}"
+            f"{result['alone']['cpu-2'] / took:10.2f}{size / 1024:13.0f}"
         )
     for (busy, kept), point in sorted(cost.point.items()):
         print(

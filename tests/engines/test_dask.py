@@ -19,7 +19,6 @@ from scstream import Multinomial, Rules, ScStream
 from scstream.engines import CpuEngine, DaskEngine, Key
 from scstream.engines.chunks import Sizes, chunk_rows
 from scstream.engines.dask.rows import DaskRows
-from scstream.engines.dask.shard import Shard
 from scstream.families.scores import LinearScore
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -194,41 +193,26 @@ def test_sparse_counts_in_chunks(client):
 
 @pytest.fixture
 def wire(monkeypatch):
-    """Return a list that is filled with (method, bytes sent, bytes received) of every message.
-
-    A message is from the client to a shard, or from one shard to another.
-    """
-    seen, pass_on, each = [], Shard.call_all, DaskEngine._each
+    """Return a list that is filled with (method, bytes sent, bytes received) of every message."""
+    seen, each = [], DaskEngine._each
 
     def size(values):
         return len(pickle.dumps(values))
-
-    async def passed_on(self, step, name, args):
-        answers = await pass_on(self, step, name, args)
-        seen.append((name, len(args), size(answers)))
-        return answers
 
     def own(self, name, args):
         answers = each(self, name, args)
         seen.extend((name, size(x), size(y)) for x, y in zip(args, answers, strict=True))
         return answers
 
-    monkeypatch.setattr(Shard, "call_all", passed_on)
     monkeypatch.setattr(DaskEngine, "_each", own)
     return seen
 
 
-def test_a_later_batch_is_checked_as_it_is_loaded_and_leaves_labels_alone(client, monkeypatch):
-    """Dask books a task for each worker, which makes a shard; what is left of it are labels."""
+def test_a_later_batch_leaves_labels_alone_on_the_workers(client):
     X = client.persist(in_chunks(points(800), [300, 500]).rechunk({1: 2}))
     engine = partial(in_small_shards, client, 3)
     model = ScStream(random_state=0, max_sweeps=3, engine=engine, rules=SHORT)
     model.partial_fit(X).partial_fit(X)
-    asked = []
-    monkeypatch.setattr(DaskRows, "chunks", lambda self: asked.append(self))
-    model.partial_fit(X)
-    assert not asked
-
     keys = {actor.key for _, actor, _ in dict(model.labels_.dask).values()}
 
     def held(dask_worker):

@@ -1,10 +1,10 @@
 """The engine of several machines: a batch in shards on the workers of a Dask cluster.
 
 Each worker holds a run of rows in an actor, with an engine of its own. A sweep sends the
-parameters to the first of them. Each passes them on to a few others and adds up the sums that come
-back; points and labels stay where they are. Draws are keyed by the number of the row within the
-batch and sums are taken along one fixed tree (`scstream.engines.chunks`), so the labels are
-those that one machine would give, whatever the number of workers.
+parameters to each and adds up the sums that come back; points and labels stay where they are. Draws
+are keyed by the number of the row within the batch and sums are taken along one fixed tree
+(`scstream.engines.chunks`), so the labels are those that one machine would give, whatever the
+number of workers.
 
 Actors, because a sweep is one call to each worker and nothing else: a call and its answer, with
 the parameters of 50 clusters in 10-D, took 5 ms with actors and 26 ms with tasks pinned to
@@ -14,7 +14,7 @@ would also be repeated silently, on fresh labels, if the worker died; an actor's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -23,32 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines.base import Engine, EngineLost, Key, Sums, finished_sweep
-from scstream.engines.chunks import Part, Tree, Values, chunk_rows
+from scstream.engines.chunks import Tree, Values, chunk_rows
 from scstream.engines.cpu import CpuEngine
-from scstream.engines.dask.moving import Piece, Plan, in_order, planned
 from scstream.engines.dask.rows import (
     DaskRows,
     Fetch,
-    as_is,
-    joined_rows,
     lost_is_an_error,
     named_array,
     require_dask,
 )
-from scstream.engines.dask.shard import (
-    PATIENCE,
-    Chunk,
-    EngineMaker,
-    Peer,
-    Place,
-    Shard,
-    check_there,
-    cut_evenly,
-    packed,
-)
+from scstream.engines.dask.shard import EngineMaker, Shard, cut_evenly, joined_rows
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score
 from scstream.families.taming import Frames
+
+PATIENCE = 2.0  # seconds without an answer after which one looks whether the workers are there
 
 
 class DaskEngine(Engine):
@@ -84,7 +73,7 @@ class DaskEngine(Engine):
         self._workers: list[str] = []
         self._actors: list[Any] = []
         self._edges: list[int] = [0]
-        self._steps = self._first_row = 0
+        self._steps = 0
         self._rows: DaskRows | None = None
         self._gaps = False
 
@@ -100,34 +89,31 @@ class DaskEngine(Engine):
         """Take a batch: local rows are sent once, those of a cluster move among workers only."""
         self._let_go()
         threads, n = self._threads(), X.shape[0]
-        self._first_row = first_row
+        of = first_row + n if of is None else of
+        chunk = self.chunk or chunk_rows(of)
         with self._talking():
-            workers, has = list(threads), []
-            read: Callable[[Any], Chunk] = as_is
+            workers = list(threads)
             if isinstance(X, DaskRows):
-                chunks, read = X.sources()
-                holders = self.client.who_has(chunks)
-                has = [holders.get(chunk.key, ()) for chunk in chunks]
-                workers = in_order(workers, X.lengths.tolist(), has)
-            of = first_row + n if of is None else of
-            chunk = self.chunk or chunk_rows(of)
+                workers = in_order(workers, X.lengths.tolist(), X.holders())
             self._edges = cut_evenly(n, [threads[worker] for worker in workers], chunk)
             runs = list(pairwise(self._edges))
             self._workers = workers[: len(runs)]
             if isinstance(X, DaskRows):
-                plan = planned([X.pieces(a, b) for a, b in runs], workers, has)
+                parts = [X.run(a, b) for a, b in runs]
             else:
-                chunks, plan = self._scatter(X, weight, runs)
+                parts = [
+                    self.client.scatter([(X[a:b], weight[a:b])], workers=[worker], hash=False)
+                    for (a, b), worker in zip(runs, self._workers, strict=True)
+                ]
             shards = self._made(
                 [
-                    (self.shard_engine, threads[worker], family, read,
-                     [chunks[i] for i in own], first_row + a, of)
-                    for worker, own, (a, b) in zip(self._workers, plan.chunks, runs, strict=True)
-                ],
-            )  # fmt: skip
-            self._actors = self._proxies(self._done(shards))
-            first, *others = self._places(plan)
-            self._gaps = self._answer(self._actors[0].lead(first, others))
+                    (self.shard_engine, threads[worker], family, own, first_row + a, of)
+                    for worker, own, (a, _) in zip(self._workers, parts, runs, strict=True)
+                ]
+            )
+            self._waited(require_dask().wait, shards)
+            self._actors = self._proxies(shards)
+            self._gaps = any(self._all("has_gaps"))
         if isinstance(X, DaskRows):
             self._rows, X.picked = X, self._picked
 
@@ -137,14 +123,6 @@ class DaskEngine(Engine):
         if self._rows is not None:
             self._rows.picked = None
         self._rows = None
-
-    def _places(self, plan: Plan) -> list[Place]:
-        """Return the shards, and what each needs to know of others."""
-        peers = list(map(Peer, self._actors, self._workers))
-        return [
-            Place(peers[i], pieces, {p.shard: peers[p.shard] for p in pieces if p.shard != i})
-            for i, pieces in enumerate(plan.pieces)
-        ]
 
     def _proxies(self, shards: list[Any]) -> list[Any]:
         """Return what calls the shards; their workers are known, so that none is asked for it."""
@@ -167,18 +145,6 @@ class DaskEngine(Engine):
             raise RuntimeError("The Dask cluster has no workers left that could hold the batch.")
         return found
 
-    def _scatter(
-        self, X: Points, weight: Array, runs: list[tuple[int, int]]
-    ) -> tuple[list[Any], Plan]:
-        """Send each worker its run of local rows; returns these, and who gets what."""
-        chunks = [
-            chunk
-            for (a, b), worker in zip(runs, self._workers, strict=True)
-            for chunk in self.client.scatter([(X[a:b], weight[a:b])], workers=[worker], hash=False)
-        ]
-        pieces = [[Piece(i, 0, 0, b - a)] for i, (a, b) in enumerate(runs)]
-        return chunks, Plan([[i] for i in range(len(runs))], pieces)
-
     # -- calls ----------------------------------------------------------------------------------
 
     def _made(self, args: list[tuple[Any, ...]]) -> list[Any]:
@@ -198,23 +164,21 @@ class DaskEngine(Engine):
         return futures
 
     def _all(self, name: str, *args: Any) -> list[Any]:
-        """Call a method of every shard with the same arguments, which they pass on.
-
-        Returns an answer of each, or one of all where these are sums.
-        """
-        step, self._steps = self._steps, self._steps + 1
-        with self._talking():
-            answers: list[Any] = self._answer(self._actors[0].call_all(step, name, packed(args)))
-            return answers
+        """Call a method of every shard with the same arguments."""
+        return self._each(name, [args] * len(self._actors))
 
     def _each(self, name: str, args: list[tuple[Any, ...]]) -> list[Any]:
-        """Call a method of every shard with its own arguments: what has to do with single rows."""
+        """Call a method of every shard with its own arguments."""
         step, self._steps = self._steps, self._steps + 1
         with self._talking():
             calls = [
                 actor.call(step, name, *own) for actor, own in zip(self._actors, args, strict=True)
             ]
-            return [self._answer(call) for call in calls]
+            return [self._waited(call.result) for call in calls]
+
+    def _summed(self, name: str, *args: Any) -> Values:
+        """Return the sums over all shards, whose parts come in their order."""
+        return Tree(part for parts in self._all(name, *args) for part in parts).total()
 
     @contextmanager
     def _talking(self) -> Iterator[None]:
@@ -227,30 +191,27 @@ class DaskEngine(Engine):
                 self._rows.picked = None
             raise
 
-    def _answer(self, future: Any) -> Any:
-        """Wait for an answer as long as all workers live."""
+    def _waited(self, wait: Callable[..., Any], *args: Any) -> Any:
+        """Wait for something as long as all workers live."""
         while True:
             try:
-                return future.result(timeout=PATIENCE)
+                return wait(*args, timeout=PATIENCE)
             except TimeoutError:
-                check_there(self._workers, self.client.nthreads())
-
-    def _done(self, tasks: list[Any]) -> list[Any]:
-        """Return the same futures when their tasks are done, as long as all workers live."""
-        self._answer(_All(tasks))
-        return tasks
+                gone = set(self._workers) - set(self.client.nthreads())
+                if gone:
+                    raise EngineLost(f"The Dask worker {gone.pop()} is gone.") from None
 
     # -- the contract ---------------------------------------------------------------------------
 
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Sums:
         """Label every point and sum up."""
-        return finished_sweep(_joined(self._all("sweep", score, sub, k, key)))
+        return finished_sweep(self._summed("sweep_parts", score, sub, k, key))
 
     def resplit(
         self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
     ) -> tuple[Array, Array]:
         """Try new sub-labels for the chosen clusters."""
-        current, doubt = _joined(self._all("resplit", sub, chosen, doubts))
+        current, doubt = self._summed("resplit_parts", sub, chosen)
         return current, doubt
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -281,11 +242,11 @@ class DaskEngine(Engine):
 
     def gap_sums(self, k: int, score: Score | None = None) -> Array:
         """Return the sums (k, p) of the rows with gaps, completed by a score if there is one."""
-        return _joined(self._all("gap_sums", k, score))[0]
+        return self._summed("gap_sums_parts", k, score)[0]
 
     def joined(self, pairs: Labels, frames: Frames) -> Array:
         """Return the sums (m, 2, p) of pairs of clusters, tamed in a frame for each pair."""
-        return _joined(self._all("joined", pairs, frames))[0]
+        return self._summed("joined_parts", pairs, frames)[0]
 
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
@@ -302,12 +263,16 @@ class DaskEngine(Engine):
 
     def _picked(self, rows: NDArray[np.int64]) -> Fetch:
         """Ask for rows, in ascending order; returns what fetches them and their weights."""
+        cuts = np.split(rows, np.searchsorted(rows, self._edges[1:-1]))
         with self._talking():
-            asked = self._actors[0].picked(rows + self._first_row)
+            asked = [
+                actor.picked(cut - edge)
+                for actor, cut, edge in zip(self._actors, cuts, self._edges, strict=False)
+            ]
 
         def fetched() -> tuple[Points, Array]:
             with self._talking():
-                return joined_rows(self._answer(asked))
+                return joined_rows([self._waited(part.result) for part in asked])
 
         return fetched
 
@@ -319,12 +284,12 @@ class DaskEngine(Engine):
     @property
     def labels(self) -> Labels:
         """The labels (n,), fetched from the workers."""
-        return np.concatenate(self._each("labels", [()] * len(self._actors)))
+        return np.concatenate(self._all("labels"))
 
     @property
     def sublabels(self) -> Labels:
         """The sub-labels (n,), fetched from the workers."""
-        return np.concatenate(self._each("sublabels", [()] * len(self._actors)))
+        return np.concatenate(self._all("sublabels"))
 
     def keep_labels(self) -> None:
         """Remember the labels where they are."""
@@ -345,12 +310,11 @@ class DaskEngine(Engine):
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Any, Any]:
         """Return ids and sub-labels: Dask arrays on the workers if the rows were there before."""
+        skips = [(ids, max(skip - edge, 0)) for edge in self._edges[:-1]]
         if self._rows is None:
-            skips = [max(skip - edge, 0) for edge in self._edges[:-1]]
-            found = self._each("named_labels", [(ids, s) for s in skips])
-            labels, sublabels = zip(*found, strict=True)
+            labels, sublabels = zip(*self._each("named_labels", skips), strict=True)
             return np.concatenate(labels), np.concatenate(sublabels)
-        self._all("name_labels", ids, self._first_row + skip)
+        self._each("name_labels", skips)
         lengths = np.diff(np.maximum(self._edges, skip))
         return named_array(self._actors, 0, lengths), named_array(self._actors, 1, lengths)
 
@@ -362,7 +326,8 @@ class DaskEngine(Engine):
 
         def last() -> tuple[Any, Any]:
             with self._talking():
-                self._actors[0].let_go()
+                for actor in self._actors:
+                    actor.let_go()
             self._let_go()
             return brought()
 
@@ -388,17 +353,25 @@ def current_client() -> Any:
         ) from None
 
 
-class _All:
-    """Tasks that are waited for together."""
+def in_order(
+    workers: Sequence[str], lengths: Sequence[int], has: Sequence[Collection[str]]
+) -> list[str]:
+    """Return workers such that, if they get runs of rows in that order, little has to move.
 
-    def __init__(self, tasks: list[Any]) -> None:
-        self._tasks = tasks
+    ``has`` says by chunk which workers have it, and ``lengths`` how many rows it has.
 
-    def result(self, timeout: float) -> None:
-        """Wait until all are done, well or not."""
-        require_dask().wait(self._tasks, timeout=timeout)
-
-
-def _joined(answers: list[list[Part]]) -> Values:
-    """Return the sums over all shards, whose parts come in their order."""
-    return Tree(part for parts in answers for part in parts).total()
+    Examples
+    --------
+    >>> in_order(["a", "b", "c"], [5, 5], [["b"], ["a"]])
+    ['b', 'c', 'a']
+    """
+    rows, places = dict.fromkeys(workers, 0.0), dict.fromkeys(workers, 0.0)
+    begin, total = 0.0, max(sum(lengths), 1)
+    for n, holders in zip(lengths, has, strict=True):
+        for worker in rows.keys() & holders:
+            rows[worker] += n
+            places[worker] += n * (begin + 0.5 * n) / total
+        begin += n
+    idle = [worker for worker in workers if not rows[worker]]
+    place = {worker: (i + 0.5) / len(idle) for i, worker in enumerate(idle)}
+    return sorted(workers, key=lambda w: places[w] / rows[w] if rows[w] else place[w])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines.base import EngineLost, RemoteRows
-from scstream.engines.dask.shard import Chunk
+from scstream.engines.dask.shard import Chunk, joined_rows
 from scstream.families.contract import Array, Family
-from scstream.families.scores import Labels, Points, stack
+from scstream.families.scores import Labels, Points
 
 Check = Callable[[Any], Points]  # makes sound rows of a chunk, or raises `ValueError`
 Fetch = Callable[[], tuple[Points, Array]]  # fetches rows and their weights
@@ -47,8 +47,6 @@ class DaskRows(RemoteRows):
         Chunks, see `scstream.engines.dask.shard.Chunk`, as Dask is to compute them.
     shapes : ndarray (chunks, 2), optional
         Rows and columns of each chunk, where they are known; else the workers are asked.
-    unread : (list of Delayed or Future, callable), optional
-        What chunks are made of, and what makes a chunk of each.
 
     Attributes
     ----------
@@ -59,17 +57,12 @@ class DaskRows(RemoteRows):
     picked: Callable[[NDArray[np.int64]], Fetch] | None = None
 
     def __init__(
-        self,
-        client: Any,
-        parts: list[Any],
-        shapes: NDArray[np.int64] | None = None,
-        unread: tuple[list[Any], Callable[[Any], Chunk]] | None = None,
+        self, client: Any, parts: list[Any], shapes: NDArray[np.int64] | None = None
     ) -> None:
-        self._client, self._parts, self._unread = client, parts, unread
+        self._client, self._parts = client, parts
         self._futures: list[Any] | None = None
-        self._blocks: list[Any] | None = None
         if shapes is None:
-            shapes = np.array(self.each(_shape), dtype=np.int64).reshape(-1, 2)
+            shapes = np.array(self._gathered(self._begun(_shape)), dtype=np.int64).reshape(-1, 2)
         self._shapes, self.lengths = shapes, shapes[:, 0]
         self.shape = int(self.lengths.sum()), int(shapes[0, 1])
 
@@ -78,21 +71,28 @@ class DaskRows(RemoteRows):
         """Return a collection's rows, checked on the workers."""
         from dask.delayed import delayed
 
-        read, blocks = partial(_read, check), _persisted(X) or blocks_of(X)
-        task = delayed(read, pure=False)
-        parts = [task(block) for block in blocks]
-        return cls(client, parts, _known_shapes(X), (blocks, read))
+        task = delayed(partial(_read, check), pure=False)
+        return cls(client, [task(block) for block in blocks_of(X)], _known_shapes(X))
 
     def weighed(self, weight: Any, check: Callable[[Any], Array]) -> DaskRows:
         """Return the rows with weights (n,), a local array or a Dask one, checked likewise."""
-        from dask.delayed import delayed
-
-        weigh = delayed(partial(_weighed, check), pure=False)
-        blocks = weight_blocks(weight, self.lengths)
-        parts = [weigh(part, w) for part, w in zip(self._parts, blocks, strict=True)]
-        weighed = DaskRows(self._client, parts, self._shapes)
+        weighed = self._with(
+            partial(_weighed, check), weight_blocks(weight, self.lengths), shapes=self._shapes
+        )
         weighed.chunks()  # from rows that are there, while somebody holds them
         return weighed
+
+    def _with(
+        self, job: Callable[..., Chunk], *others: Iterable[Any],
+        shapes: NDArray[np.int64] | None = None,
+    ) -> DaskRows:  # fmt: skip
+        """Return the rows with what a job makes of each chunk in its place."""
+        from dask.delayed import delayed
+
+        self.chunks()  # which others will ask for
+        task = delayed(job, pure=False)
+        parts = [task(*own) for own in zip(self._parts, *others, strict=True)]
+        return DaskRows(self._client, parts, shapes)
 
     def chunks(self) -> list[Any]:
         """Return futures of the chunks, computed if they are not there."""
@@ -100,28 +100,35 @@ class DaskRows(RemoteRows):
             self._futures = self._client.compute(self._parts, optimize_graph=False)
         return self._futures
 
-    def sources(self) -> tuple[list[Any], Callable[[Any], Chunk]]:
-        """Return futures of what chunks are made of, when all are there, and what makes them.
-
-        Chunks that nobody has asked for are made where they are loaded, which is no task of Dask's.
-        """
+    def holders(self) -> list[Collection[str]]:
+        """Return the workers that have each chunk, when all are there."""
+        chunks = self.chunks()
+        require_dask().wait(chunks)
         with lost_is_an_error():
-            if self._unread is None or self._futures is not None:
-                return _there(self.chunks()), as_is
-            blocks, read = self._unread
-            if self._blocks is None:
-                self._blocks = self._client.compute(blocks, optimize_graph=False)
-            return _there(self._blocks), read
+            for chunk in chunks:
+                if chunk.status != "finished":
+                    chunk.result()  # raises what was wrong with it
+        has = self._client.who_has(chunks)
+        return [has.get(chunk.key, ()) for chunk in chunks]
+
+    def run(self, start: int, stop: int) -> list[Any]:
+        """Return what a run of rows is made of: chunks, and parts of such cut where they are."""
+        from dask.delayed import delayed
+
+        cut, out, begin = delayed(_taken, pure=False), [], 0
+        for chunk, n in zip(self.chunks(), self.lengths.tolist(), strict=True):
+            a, b = max(start - begin, 0), min(stop - begin, n)
+            if a < b:
+                out.append(chunk if b - a == n else cut(chunk, slice(a, b)))
+            begin += n
+        return out
 
     def release(self) -> None:
         """Let go of the chunks, which are in the shards; asked for, they are computed again."""
-        self._futures = self._blocks = None
-
-    def each(self, job: Callable[..., Any], *others: Iterable[Any]) -> list[Any]:
-        """Return what a job makes of each chunk, done where the chunk is."""
-        return self._gathered(self._begun(job, *others))
+        self._futures = None
 
     def _begun(self, job: Callable[..., Any], *others: Iterable[Any]) -> list[Any]:
+        """Return futures of what a job makes of each chunk, done where the chunk is."""
         with lost_is_an_error():
             done: list[Any] = self._client.map(job, self.chunks(), *others, pure=False)
             return done
@@ -163,46 +170,12 @@ class DaskRows(RemoteRows):
 
     def unrounded(self, family: Family, batch: int) -> DaskRows:
         """Return the rows with coarse numbers at places within their cells."""
-        from dask.delayed import delayed
-
-        self.chunks()  # which others will ask for
-        unrounded = delayed(partial(_unrounded, family, batch), pure=False)
-        begins = np.cumsum(self.lengths) - self.lengths
-        parts = [unrounded(part, a) for part, a in zip(self._parts, begins.tolist(), strict=True)]
-        return DaskRows(self._client, parts, self._shapes)
+        begins = (np.cumsum(self.lengths) - self.lengths).tolist()
+        return self._with(partial(_unrounded, family, batch), begins, shapes=self._shapes)
 
     def narrowed(self, family: Family) -> DaskRows:
         """Return the rows by the coordinates in which the family computes."""
-        from dask.delayed import delayed
-
-        self.chunks()  # which others will ask for
-        narrowed = delayed(partial(_narrowed, family), pure=False)
-        return DaskRows(self._client, [narrowed(part) for part in self._parts])
-
-    def pieces(self, start: int, stop: int) -> list[tuple[int, tuple[int, int]]]:
-        """Return which chunks a run of rows is cut from, and from which row to which of each."""
-        ends = np.cumsum(self.lengths)
-        begins = ends - self.lengths
-        return [
-            (i, (max(start - int(a), 0), min(stop, int(b)) - int(a)))
-            for i, (a, b) in enumerate(zip(begins, ends, strict=True))
-            if a < stop and b > start
-        ]
-
-
-def joined_rows(parts: Sequence[tuple[Points, Array]]) -> tuple[Points, Array]:
-    """Return rows and their weights below one another."""
-    return stack([X for X, _ in parts]), np.concatenate([weight for _, weight in parts])
-
-
-def _there(futures: list[Any]) -> list[Any]:
-    """Return futures when all are done; raises what was wrong with one."""
-    if any(future.status != "finished" for future in futures):
-        require_dask().wait(futures)
-    for future in futures:
-        if future.status != "finished":
-            future.result()
-    return futures
+        return self._with(partial(_narrowed, family))
 
 
 def check_collection(X: Any) -> None:
@@ -216,22 +189,7 @@ def check_collection(X: Any) -> None:
 
 def blocks_of(X: Any) -> list[Any]:
     """Return a collection's chunks of whole rows, one Delayed each."""
-    return list(np.ravel(_in_whole_rows(X).to_delayed()))
-
-
-def _in_whole_rows(X: Any) -> Any:
-    return X.rechunk({1: -1}) if hasattr(X, "chunks") else X
-
-
-def _persisted(X: Any) -> list[Any]:
-    """Return the same chunks of a persisted collection as the futures that it has; else none."""
-    from dask import core
-
-    flatten: Any = core.flatten  # which has no types
-    X = _in_whole_rows(X)
-    there = {future.key: future for future in require_dask().futures_of(X)}
-    keys = list(flatten(X.__dask_keys__()))
-    return [there[key] for key in keys] if there.keys() >= set(keys) else []
+    return list(np.ravel((X.rechunk({1: -1}) if hasattr(X, "chunks") else X).to_delayed()))
 
 
 def _known_shapes(X: Any) -> NDArray[np.int64] | None:
@@ -265,22 +223,15 @@ def weight_blocks(weight: Any, lengths: NDArray[np.int64]) -> list[Any]:
 
 def evaluated(X: Any, job: Callable[[Any], NDArray[Any]], like: NDArray[Any]) -> Any:
     """Return the Dask array of what a job makes of each chunk's rows; ``like`` has no rows."""
+    from dask import array
     from dask.delayed import delayed
 
-    blocks = blocks_of(X)
-    lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(blocks)
-    run = delayed(job, pure=False)
-    return joined_array([run(block) for block in blocks], lengths, like)
-
-
-def joined_array(parts: list[Any], lengths: Iterable[float], like: NDArray[Any]) -> Any:
-    """Return the Dask array of parts of the given lengths, NaN if unknown, below one another."""
-    from dask import array
-
     da: Any = array  # whose functions have no types
+    run, blocks = delayed(job, pure=False), blocks_of(X)
+    lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(blocks)
     pieces = [
-        da.from_delayed(part, (n, *like.shape[1:]), dtype=like.dtype)
-        for part, n in zip(parts, lengths, strict=True)
+        da.from_delayed(run(block), (n, *like.shape[1:]), dtype=like.dtype)
+        for block, n in zip(blocks, lengths, strict=True)
     ]
     return da.concatenate(pieces, allow_unknown_chunksizes=True)
 
@@ -306,11 +257,6 @@ def _read(check: Check, block: Any) -> Chunk:
     return check(block), None
 
 
-def as_is(chunk: Chunk) -> Chunk:
-    """Return a chunk that is one already."""
-    return chunk
-
-
 def _weighed(check: Callable[[Any], Array], chunk: Chunk, weight: Any) -> Chunk:
     return chunk[0], check(weight)
 
@@ -328,9 +274,9 @@ def _shape(chunk: Chunk) -> tuple[int, int]:
     return n, d
 
 
-def _taken(chunk: Chunk, rows: NDArray[np.int64] | slice) -> tuple[Points, Array]:
-    X, weight = chunk[0][rows], chunk[1]
-    return X, np.ones(X.shape[0]) if weight is None else weight[rows]
+def _taken(chunk: Chunk, rows: NDArray[np.int64] | slice) -> Chunk:
+    X, weight = chunk
+    return X[rows], None if weight is None else weight[rows]
 
 
 @contextmanager
