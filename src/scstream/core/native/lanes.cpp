@@ -31,27 +31,55 @@ void narrow_columns(const double *columns, std::int64_t p, float *out) {
 }
 
 SCSTREAM_BEST_PROCESSOR
-void pair_products(const double *columns, std::int64_t p, const double *eta,
-                   const std::int64_t *one, const std::int64_t *other, Lane &x, Lane &y) {
-    constexpr int LANES = 16;
-    for (int start = 0; start < TILE; start += LANES) {
-        double a[LANES] = {}, b[LANES] = {};
-        std::int64_t at[LANES], too[LANES];
-        for (int i = 0; i < LANES; ++i) {
-            at[i] = one[start + i] * p;
-            too[i] = other[start + i] * p;
+void turn_columns(const double *columns, std::int64_t p, double *rows) {
+    std::int64_t q = 0;
+    for (; q + 4 <= p; q += 4)
+        for (int i = 0; i < TILE; ++i) {
+            const double *from = columns + q * TILE + i;
+            const double a = from[0], b = from[TILE], c = from[2 * TILE], d = from[3 * TILE];
+            double *to = rows + i * p + q;
+            to[0] = a;
+            to[1] = b;
+            to[2] = c;
+            to[3] = d;
         }
-        for (std::int64_t q = 0; q < p; ++q) {
-            const double *t = columns + q * TILE + start;
-            for (int i = 0; i < LANES; ++i) {
-                a[i] += t[i] * eta[at[i] + q];
-                b[i] += t[i] * eta[too[i] + q];
+    for (; q < p; ++q)
+        for (int i = 0; i < TILE; ++i) rows[i * p + q] = columns[q * TILE + i];
+}
+
+void pair_products(const double *rows, std::int64_t p, std::int64_t m, const std::int64_t *row,
+                   const double *eta, const std::int64_t *one, const std::int64_t *other, Lane &x,
+                   Lane &y) {
+    constexpr int ABREAST = 4;  // each sum waits for itself: several are under way
+    for (std::int64_t start = 0; start < m; start += ABREAST) {
+        double a[ABREAST] = {}, b[ABREAST] = {};
+        const double *t[ABREAST], *e[ABREAST], *f[ABREAST];
+        for (int j = 0; j < ABREAST; ++j) {
+            const std::int64_t i = start + j < m ? start + j : m - 1;
+            t[j] = rows + row[i] * p;
+            e[j] = eta + one[i] * p;
+            f[j] = eta + other[i] * p;
+        }
+        for (std::int64_t q = 0; q < p; ++q)
+            for (int j = 0; j < ABREAST; ++j) {
+                a[j] += t[j][q] * e[j][q];
+                b[j] += t[j][q] * f[j][q];
             }
+        for (int j = 0; j < ABREAST && start + j < m; ++j) {
+            x.at[start + j] = a[j];
+            y.at[start + j] = b[j];
         }
-        for (int i = 0; i < LANES; ++i) {
-            x.at[start + i] = a[i];
-            y.at[start + i] = b[i];
-        }
+    }
+}
+
+SCSTREAM_BEST_PROCESSOR
+void add_rows(const double *rows, std::int64_t p, std::int64_t m, const std::int64_t *cell,
+              const Lane &weight, double *sums) {
+    for (std::int64_t i = 0; i < m; ++i) {
+        if (cell[i] < 0) continue;
+        const double *t = rows + i * p, w = weight.at[i];
+        double *SCSTREAM_ALONE to = sums + cell[i] * p;
+        for (std::int64_t q = 0; q < p; ++q) to[q] += w * t[q];
     }
 }
 

@@ -41,9 +41,17 @@ void fill_columns(const Rows &rows, const std::int64_t *row, double *columns);
 // Fill the same numbers in single precision.
 void narrow_columns(const double *columns, std::int64_t p, float *out);
 
-// Fill products of the rows with two components each, of the parameters (k, p).
-void pair_products(const double *columns, std::int64_t p, const double *eta,
-                   const std::int64_t *one, const std::int64_t *other, Lane &x, Lane &y);
+// Fill the same statistics (TILE, p), row after row.
+void turn_columns(const double *columns, std::int64_t p, double *rows);
+
+// Fill the products of m of these rows with two components each, of the parameters (k, p).
+void pair_products(const double *rows, std::int64_t p, std::int64_t m, const std::int64_t *row,
+                   const double *eta, const std::int64_t *one, const std::int64_t *other, Lane &x,
+                   Lane &y);
+
+// Add m of these rows, times their weights, to the sums (cells, p) of cells, -1 for none.
+void add_rows(const double *rows, std::int64_t p, std::int64_t m, const std::int64_t *cell,
+              const Lane &weight, double *sums);
 
 // Uniforms for labels and sub-labels of the rows from one on.
 void fill_uniforms(const Key &key, std::int64_t row, Lane &label, Lane &sublabel);

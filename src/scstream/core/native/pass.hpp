@@ -143,23 +143,68 @@ inline Choice chosen(const double *scores, std::int64_t m, const double *uniform
     return {at, other, other >= 0 ? high - scores[at] : NOBODY};
 }
 
+// The statistics of a tile of rows, each row in a lane and one after the other.
+class Columns {
+  public:
+    explicit Columns(std::int64_t p)
+        : p_(p), of_(static_cast<std::size_t>(p * TILE)), own_(of_.size()) {}
+
+    const double *data() const { return of_.data(); }
+
+    const double *rows() {
+        if (rows_ == nullptr) {
+            turn_columns(of_.data(), p_, own_.data());
+            rows_ = own_.data();
+        }
+        return rows_;
+    }
+
+    // Take the rows from one on, at most those before an end; returns how many there are.
+    std::int64_t take(const Rows &rows, std::int64_t start, std::int64_t end) {
+        std::int64_t which[TILE];
+        const std::int64_t m = std::min<std::int64_t>(TILE, end - start);
+        for (std::int64_t i = 0; i < m; ++i) which[i] = start + i;
+        take(rows, which, m);
+        return m;
+    }
+
+    // Take m rows; the list is filled up with the first of them.
+    void take(const Rows &rows, std::int64_t *which, std::int64_t m) {
+        std::fill(which + m, which + TILE, which[0]);
+        fill_columns(rows, which, of_.data());
+        rows_ = nullptr;
+    }
+
+    // Take m rows (m, p) of statistics.
+    void take(const double *rows, std::int64_t m) {
+        for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t q = 0; q < p_; ++q) of_[q * TILE + i] = rows[i * p_ + q];
+        rows_ = rows;
+    }
+
+  private:
+    const std::int64_t p_;
+    std::vector<double> of_, own_;
+    const double *rows_ = nullptr;  // none until they are wanted
+};
+
 // Chooses labels of rows by proposals.
 class Chooser {
   public:
     explicit Chooser(const Scores &by)
         : by_(by), narrow_(narrowed(by.eta, by.level, by.power, by.k, by.p)),
-          columns_(static_cast<std::size_t>(by.p * TILE)), row_(static_cast<std::size_t>(by.p)) {}
+          columns_(static_cast<std::size_t>(by.p * TILE)) {}
 
-    // Choose labels for at most a tile of m rows with statistics (p, TILE), drawn by uniforms or, if
-    // that is null, the best; and, if they are wanted, second choices and the doubts.
-    void choose(const double *t, std::int64_t m, const Lane *uniforms, bool seconds, Tile &out) {
-        propose(t, m, uniforms);
+    // Choose labels for m rows, drawn by uniforms or, if that is null, the best; and, if they are
+    // wanted, second choices and the doubts.
+    void choose(Columns &T, std::int64_t m, const Lane *uniforms, bool seconds, Tile &out) {
+        propose(T.data(), m, uniforms);
         pending_ = 0;
         for (std::int64_t i = 0; i < m; ++i) {
             out.gap.at[i] = NOBODY;
-            decide(i, t, uniforms ? uniforms->at + i : nullptr, seconds, out);
+            decide(i, T, uniforms ? uniforms->at + i : nullptr, seconds, out);
         }
-        if (pending_ > 0) settle(t, uniforms, out);
+        if (pending_ > 0) settle(T.rows(), uniforms, out);
         if (seconds) fill_certainties(out.gap, out.doubt);
     }
 
@@ -183,7 +228,7 @@ class Chooser {
     }
 
     // Choose a label for row i, or put it down for two exact scores to decide.
-    void decide(std::int64_t i, const double *t, const double *uniform, bool seconds, Tile &out) {
+    void decide(std::int64_t i, Columns &T, const double *uniform, bool seconds, Tile &out) {
         const double best = tile_.best[i], second = tile_.second[i], third = tile_.third[i];
         const std::int64_t k = by_.k, first = tile_.first[i], next = tile_.next[i];
         const double off = off_of(i);
@@ -200,19 +245,19 @@ class Chooser {
         }
         if (ordered && k > 1 && (!uniform || k < 3 || best - third > CERTAIN + 2.0 * off))
             return put_down(i, std::min(first, next), std::max(first, next), false);
-        which_.clear();
+        open_ones_.clear();
         const double least = uniform ? std::min(second, best - CERTAIN) : second;
         for (std::int64_t c = 0; c < k; ++c) {
             const double s = tile_.scores[c * TILE + i];
             const double wrong = 2.0 * off + narrow_.relative * std::fabs(s);
-            if (!known || !(s + wrong < least)) which_.push_back(c);
+            if (!known || !(s + wrong < least)) open_ones_.push_back(c);
         }
-        exact_.resize(which_.size());
-        for (std::int64_t q = 0; q < by_.p; ++q) row_[q] = t[q * TILE + i];
-        for (std::size_t j = 0; j < which_.size(); ++j) exact_[j] = by_(row_.data(), which_[j]);
+        exact_.resize(open_ones_.size());
+        const double *row = T.rows() + i * by_.p;
+        for (std::size_t j = 0; j < open_ones_.size(); ++j) exact_[j] = by_(row, open_ones_[j]);
         Choice found = chosen(exact_.data(), static_cast<std::int64_t>(exact_.size()), uniform);
-        found.label = which_[found.label];
-        if (found.second >= 0) found.second = which_[found.second];
+        found.label = open_ones_[found.label];
+        if (found.second >= 0) found.second = open_ones_[found.second];
         out.take(i, found);
     }
 
@@ -228,21 +273,14 @@ class Chooser {
 
     // Settle all rows that were put down.
     void settle(const double *t, const Lane *uniforms, Tile &out) {
-        for (std::int64_t j = 0; j < TILE; ++j) {
-            which_one_[j] = which_other_[j] = 0;
-            if (uniforms && j < pending_) uniform_.at[j] = uniforms->at[rows_[j].row];
-        }
         for (std::int64_t j = 0; j < pending_; ++j) {
-            which_one_[rows_[j].row] = rows_[j].one;
-            which_other_[rows_[j].row] = rows_[j].other;
+            const Pending &row = rows_[j];
+            which_[0][j] = row.row;
+            which_[1][j] = row.one;
+            which_[2][j] = row.other;
+            if (uniforms) uniform_.at[j] = uniforms->at[row.row];
         }
-        Lane x, y;
-        pair_products(t, by_.p, by_.eta, which_one_, which_other_, x, y);
-        for (std::int64_t j = 0; j < TILE; ++j) {
-            const std::int64_t row = rows_[j < pending_ ? j : 0].row;
-            one_.at[j] = x.at[row];
-            other_.at[j] = y.at[row];
-        }
+        pair_products(t, by_.p, pending_, which_[0], by_.eta, which_[1], which_[2], one_, other_);
         if (by_.power) {
             finish(&Pending::one, one_);
             finish(&Pending::other, other_);
@@ -282,16 +320,11 @@ class Chooser {
     Proposals tile_;
     std::int64_t open_ = 0, pending_ = 0;
     Pending rows_[TILE];
-    std::int64_t which_one_[TILE], which_other_[TILE];
-    std::vector<double> row_;
+    std::int64_t which_[3][TILE];
     Lane one_, other_, uniform_, side_, level_, power_;
-    std::vector<std::int64_t> which_;
+    std::vector<std::int64_t> open_ones_;
     std::vector<double> exact_;
 };
-
-inline void add_to(double *to, const double *t, double w, std::int64_t p) {
-    for (std::int64_t q = 0; q < p; ++q) to[q] += w * t[q];
-}
 
 using Flat = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using FlatInts = nb::ndarray<std::int64_t, nb::c_contig, nb::device::cpu>;
@@ -343,55 +376,18 @@ struct Labelled {
     const double *weight;
 };
 
-// The statistics of a tile of rows, each row in a lane.
-class Columns {
-  public:
-    explicit Columns(std::int64_t p) : p_(p), of_(static_cast<std::size_t>(p * TILE)), row_(p) {}
-
-    const double *data() const { return of_.data(); }
-
-    // Take the rows from one on, at most those before an end; returns how many there are.
-    std::int64_t take(const Rows &rows, std::int64_t start, std::int64_t end) {
-        std::int64_t which[TILE];
-        const std::int64_t m = std::min<std::int64_t>(TILE, end - start);
-        for (std::int64_t i = 0; i < m; ++i) which[i] = start + i;
-        take(rows, which, m);
-        return m;
-    }
-
-    // Take m rows; the list is filled up with the first of them.
-    void take(const Rows &rows, std::int64_t *which, std::int64_t m) {
-        std::fill(which + m, which + TILE, which[0]);
-        fill_columns(rows, which, of_.data());
-    }
-
-    // Take m rows (m, p) of statistics.
-    void take(const double *rows, std::int64_t m) {
-        for (std::int64_t i = 0; i < m; ++i)
-            for (std::int64_t q = 0; q < p_; ++q) of_[q * TILE + i] = rows[i * p_ + q];
-    }
-
-    // Return the statistics (p,) of row i, until the next one is asked for.
-    const double *row(std::int64_t i) {
-        for (std::int64_t q = 0; q < p_; ++q) row_[q] = of_[q * TILE + i];
-        return row_.data();
-    }
-
-  private:
-    const std::int64_t p_;
-    std::vector<double> of_, row_;
-};
-
 // Fills what the second part of each row's own cluster scores more than the first.
 class Divider {
   public:
-    explicit Divider(const Scores &pairs) : pairs_(pairs) {}
+    explicit Divider(const Scores &pairs) : pairs_(pairs) {
+        for (std::int64_t i = 0; i < TILE; ++i) row_[i] = i;
+    }
 
     // Labels that are negative, or of no cluster, get nothing.
-    void gaps(const double *t, std::int64_t m, const std::int64_t *label, Lane &out) {
+    void gaps(Columns &T, std::int64_t m, const std::int64_t *label, Lane &out) {
         const std::int64_t k = pairs_.k / 2;
-        for (std::int64_t i = 0; i < TILE; ++i) {
-            const std::int64_t c = i < m && label[i] >= 0 && label[i] < k ? 2 * label[i] : 0;
+        for (std::int64_t i = 0; i < m; ++i) {
+            const std::int64_t c = label[i] >= 0 && label[i] < k ? 2 * label[i] : 0;
             one_[i] = c;
             other_[i] = c + 1;
             if (pairs_.power == nullptr) continue;
@@ -400,7 +396,7 @@ class Divider {
             powers_[0].at[i] = pairs_.power[c];
             powers_[1].at[i] = pairs_.power[c + 1];
         }
-        pair_products(t, pairs_.p, pairs_.eta, one_, other_, first_, second_);
+        pair_products(T.rows(), pairs_.p, m, row_, pairs_.eta, one_, other_, first_, second_);
         if (pairs_.power != nullptr) {
             finish_scores(levels_[0], powers_[0], first_);
             finish_scores(levels_[1], powers_[1], second_);
@@ -410,8 +406,8 @@ class Divider {
 
   private:
     const Scores pairs_;
-    std::int64_t one_[TILE], other_[TILE];
-    Lane first_, second_, levels_[2], powers_[2];
+    std::int64_t row_[TILE], one_[TILE], other_[TILE];
+    Lane first_{}, second_{}, levels_[2] = {}, powers_[2] = {};
 };
 
 // Labels rows, and divides and adds them up.
@@ -426,27 +422,31 @@ class Sweeper {
         for (std::int64_t start = begin; start < end; start += TILE) {
             const std::int64_t m = T_.take(rows_, start, end);
             if (key_) fill_uniforms(*key_, start, u_, v_);
-            chooser_.choose(T_.data(), m, key_ ? &u_ : nullptr, true, tile_);
-            divider_.gaps(T_.data(), m, tile_.label, gap_);
+            chooser_.choose(T_, m, key_ ? &u_ : nullptr, true, tile_);
+            divider_.gaps(T_, m, tile_.label, gap_);
             if (key_)
                 draw_sides(gap_, v_, share_, own_doubt_);
             else
                 share_sides(gap_, share_, own_doubt_);
             for (std::int64_t i = 0; i < m; ++i) add(start + i, i, to);
+            add_rows(T_.rows(), p_, m, cell_, first_, to.current.data());
+            if (!key_) add_rows(T_.rows(), p_, m, beside_, second_, to.current.data());
         }
     }
 
   private:
     void add(std::int64_t row, std::int64_t i, Sums &to) {
-        const std::int64_t c = tile_.label[i], other = tile_.second[i], k = k_, p = p_;
+        const std::int64_t c = tile_.label[i], other = tile_.second[i], k = k_;
         const bool inside = c < k, second = inside && (key_ ? share_.at[i] > 0.0 : gap_.at[i] > 0.0);
         found_.z[row] = inside ? c : -1;
         found_.sub[row] = second;
+        cell_[i] = beside_[i] = -1;
         if (!inside) return;
-        const double *t = T_.row(i), w = found_.weight[row], two = w * share_.at[i];
-        double *sums = &to.current[2 * c * p];
-        if (share_.at[i] < 1.0) add_to(sums, t, w - two, p);
-        if (share_.at[i] > 0.0) add_to(sums + p, t, two, p);
+        const double w = found_.weight[row];
+        cell_[i] = 2 * c + (key_ && second);
+        beside_[i] = 2 * c + 1;
+        second_.at[i] = w * share_.at[i];
+        first_.at[i] = key_ ? w : w - second_.at[i];
         ++to.rows[2 * c + second];
         to.doubt[c * k + c] += w * own_doubt_.at[i];
         if (0 <= other && other < k) {
@@ -463,7 +463,8 @@ class Sweeper {
     Divider divider_;
     Columns T_;
     Tile tile_;
-    Lane u_, v_, gap_, share_, own_doubt_;
+    Lane u_, v_, gap_, share_, own_doubt_, first_, second_;
+    std::int64_t cell_[TILE], beside_[TILE];
 };
 
 inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const nb::tuple &scores,
@@ -508,7 +509,7 @@ class Finder {
     void operator()(std::int64_t begin, std::int64_t end) {
         for (std::int64_t start = begin; start < end; start += TILE) {
             const std::int64_t m = T_.take(rows_, start, end);
-            chooser_.choose(T_.data(), m, nullptr, false, tile_);
+            chooser_.choose(T_, m, nullptr, false, tile_);
             std::copy(tile_.label, tile_.label + m, out_ + start);
         }
     }
@@ -578,7 +579,7 @@ inline void label_rows(const Table<const double> &T, const nb::tuple &scores,
         const std::int64_t m = std::min<std::int64_t>(TILE, rows.rows - start);
         if (out.uniform) std::copy(out.uniform + start, out.uniform + start + m, uniform.at);
         columns.take(rows[start], m);
-        chooser.choose(columns.data(), m, out.uniform ? &uniform : nullptr, out.second || out.uniform, tile);
+        chooser.choose(columns, m, out.uniform ? &uniform : nullptr, out.second || out.uniform, tile);
         out.write(start, m, tile);
     }
 }
@@ -624,9 +625,9 @@ inline void try_rows(const Tried &of, const Scores &own, std::int64_t begin, std
                      Sums &total) {
     const std::int64_t p = own.p, k = own.k / 2;
     Divider divider(own);
-    Lane gap, size, doubt;
+    Lane gap, size, doubt, by;
     Columns T(p);
-    std::int64_t row[TILE], label[TILE], m = 0;
+    std::int64_t row[TILE], label[TILE], cell[TILE], m = 0;
     for (std::int64_t at = begin; at < end;) {
         for (m = 0; at < end && m < TILE; ++at) {
             const std::int64_t c = of.z[at];
@@ -636,16 +637,18 @@ inline void try_rows(const Tried &of, const Scores &own, std::int64_t begin, std
         }
         if (m == 0) continue;
         T.take(of.rows, row, m);
-        divider.gaps(T.data(), m, label, gap);
+        divider.gaps(T, m, label, gap);
         for (std::int64_t i = 0; i < TILE; ++i) size.at[i] = -std::fabs(gap.at[i]);
         fill_certainties(size, doubt);
         for (std::int64_t i = 0; i < m; ++i) {
             const bool second = gap.at[i] > 0.0;
             const double w = of.weight[row[i]];
             of.trial[row[i]] = second;
-            add_to(&total.current[(2 * label[i] + second) * p], T.row(i), w, p);
+            cell[i] = 2 * label[i] + second;
+            by.at[i] = w;
             total.doubt[label[i]] += w * doubt.at[i];
         }
+        add_rows(T.rows(), p, m, cell, by, total.current.data());
     }
 }
 
