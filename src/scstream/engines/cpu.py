@@ -20,7 +20,7 @@ from scstream.families.gaps import observed_scores
 from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of, to_dense
 from scstream.families.taming import Frames
 from scstream.families.triangular import MANY
-from scstream.support.threads import allowed, together
+from scstream.support.threads import allowed, copied, together
 
 _FEW = 4096  # rows of a small batch
 _LONG = 2**14  # rows that are labelled at a time by the core alone
@@ -101,20 +101,26 @@ class CpuEngine(Engine):
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""
         batch, k = self._batch, len(chosen)
-        among, rows = np.append(chosen, False), np.zeros(2 * k + 1, np.int64)
-        for at in cut(batch.n, _LONG):
+        among = np.append(chosen, False)
+
+        def keep(at: slice) -> NDArray[np.int64]:
             z, sub = batch.z[at], batch.sub[at]
             np.copyto(sub, batch.trial[at], where=among[z])
-            rows += np.bincount(np.where(z >= 0, 2 * z + sub, 2 * k), minlength=2 * k + 1)
-        return rows[: 2 * k].reshape(k, 2)
+            return np.bincount(np.where(z >= 0, 2 * z + sub, 2 * k), minlength=2 * k + 1)
+
+        rows = sum(together(self.n_threads, keep, cut(batch.n, _LONG)))
+        return np.asarray(rows)[: 2 * k].reshape(k, 2)
 
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label."""
         batch, labels, sublabels = self._batch, np.append(label, -1), np.append(sublabel, 0)
-        for at in cut(batch.n, _LONG):
+
+        def rename(at: slice) -> None:
             z, sub = batch.z[at], batch.sub[at]
             cell = np.where(z >= 0, 2 * z + sub, -1)
             z[:], sub[:] = labels[cell], np.where(cell >= 0, sublabels[cell], sub)
+
+        together(self.n_threads, rename, cut(batch.n, _LONG))
 
     def start(self, labels: Labels) -> None:
         """Set the labels."""
@@ -173,7 +179,8 @@ class CpuEngine(Engine):
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Labels, Labels]:
         """Return each row's id, and its sub-label."""
-        return named_labels(ids, self._batch.z[skip:]), self._batch.sub[skip:].copy()
+        z, sub = self._batch.z[skip:], self._batch.sub[skip:]
+        return named_labels(ids, z, self.n_threads), copied(sub, self.n_threads)
 
     @property
     def n_rows(self) -> int:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from scstream.families.contract import Array
+from scstream.support.threads import over_rows
 
 
 class Best:
@@ -54,6 +55,10 @@ class Probabilities:
         return scores.softmax(dim=1)[:, : self.k]
 
 
-def named_labels(ids: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def named_labels(
+    ids: NDArray[np.int64], labels: NDArray[np.int64], n_threads: int = 1
+) -> NDArray[np.int64]:
     """Return the ids (n,) of components; a label of -1 stays that."""
-    return np.append(ids, -1)[labels]
+    names, out = np.append(ids, -1), np.empty(len(labels), np.int64)
+    over_rows(lambda at: names.take(labels[at], out=out[at], mode="wrap"), len(labels), n_threads)
+    return out

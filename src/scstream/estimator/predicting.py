@@ -46,11 +46,12 @@ class Predicting(Asked):
         model; for everything else a NumPy array.
         """
         learner = self._fitted(X)
-        with allowed(check.resolve_threads(self.n_jobs)):
+        threads = check.resolve_threads(self.n_jobs)
+        with allowed(threads):
             score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
-        ids = partial(named_labels, learner.state.ids)
+        ids = partial(named_labels, learner.state.ids, n_threads=threads)
         return self._evaluate(learner.family, X, score, Best(), ids)
 
     @numpy_defaults
