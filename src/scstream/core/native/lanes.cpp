@@ -1,8 +1,27 @@
 #include "lanes.hpp"
 
+#include <cstring>
+
 namespace scstream {
 
 namespace {
+
+// Two numbers in one register: the compiler would take them apart.
+#if defined(__GNUC__)
+typedef double Both __attribute__((vector_size(16)));
+#else
+struct Both {
+    double at[2];
+
+    Both operator*(double by) const { return {{at[0] * by, at[1] * by}}; }
+    double operator[](int side) const { return at[side]; }
+
+    void operator+=(const Both &more) {
+        at[0] += more.at[0];
+        at[1] += more.at[1];
+    }
+};
+#endif
 
 inline bool is_open(double gap) { return -CERTAIN < gap && gap < CERTAIN; }
 inline double kept(double gap) { return is_open(gap) ? gap : 0.0; }
@@ -45,6 +64,30 @@ void turn_columns(const double *columns, std::int64_t p, double *rows) {
         }
     for (; q < p; ++q)
         for (int i = 0; i < TILE; ++i) rows[i * p + q] = columns[q * TILE + i];
+}
+
+void side_products(const double *rows, std::int64_t p, std::int64_t m, const double *both,
+                   const std::int64_t *cluster, Lane &x, Lane &y) {
+    constexpr int ABREAST = 4;
+    for (std::int64_t start = 0; start < m; start += ABREAST) {
+        Both sum[ABREAST] = {};
+        const double *t[ABREAST], *e[ABREAST];
+        for (int j = 0; j < ABREAST; ++j) {
+            const std::int64_t i = start + j < m ? start + j : m - 1;
+            t[j] = rows + i * p;
+            e[j] = both + 2 * cluster[i] * p;
+        }
+        for (std::int64_t q = 0; q < p; ++q)
+            for (int j = 0; j < ABREAST; ++j) {
+                Both by;
+                std::memcpy(&by, e[j] + 2 * q, sizeof by);
+                sum[j] += by * t[j][q];
+            }
+        for (int j = 0; j < ABREAST && start + j < m; ++j) {
+            x.at[start + j] = sum[j][0];
+            y.at[start + j] = sum[j][1];
+        }
+    }
 }
 
 void pair_products(const double *rows, std::int64_t p, std::int64_t m, const std::int64_t *row,

@@ -49,6 +49,10 @@ void pair_products(const double *rows, std::int64_t p, std::int64_t m, const std
                    const double *eta, const std::int64_t *one, const std::int64_t *other, Lane &x,
                    Lane &y);
 
+// Fill the products of m of these rows with both parts of a cluster each, of parameters (k, p, 2).
+void side_products(const double *rows, std::int64_t p, std::int64_t m, const double *both,
+                   const std::int64_t *cluster, Lane &x, Lane &y);
+
 // Add m of these rows, times their weights, to the sums (cells, p) of cells, -1 for none.
 void add_rows(const double *rows, std::int64_t p, std::int64_t m, const std::int64_t *cell,
               const Lane &weight, double *sums);

@@ -379,24 +379,26 @@ struct Labelled {
 // Fills what the second part of each row's own cluster scores more than the first.
 class Divider {
   public:
-    explicit Divider(const Scores &pairs) : pairs_(pairs) {
-        for (std::int64_t i = 0; i < TILE; ++i) row_[i] = i;
+    explicit Divider(const Scores &pairs)
+        : pairs_(pairs), both_(static_cast<std::size_t>(pairs.k * pairs.p)) {
+        for (std::int64_t c = 0; c < pairs.k; ++c)
+            for (std::int64_t q = 0; q < pairs.p; ++q)
+                both_[2 * (c / 2 * pairs.p + q) + c % 2] = pairs.eta[c * pairs.p + q];
     }
 
     // Labels that are negative, or of no cluster, get nothing.
     void gaps(Columns &T, std::int64_t m, const std::int64_t *label, Lane &out) {
         const std::int64_t k = pairs_.k / 2;
         for (std::int64_t i = 0; i < m; ++i) {
-            const std::int64_t c = label[i] >= 0 && label[i] < k ? 2 * label[i] : 0;
-            one_[i] = c;
-            other_[i] = c + 1;
+            const std::int64_t c = label[i] >= 0 && label[i] < k ? label[i] : 0;
+            cluster_[i] = c;
             if (pairs_.power == nullptr) continue;
-            levels_[0].at[i] = pairs_.level[c];
-            levels_[1].at[i] = pairs_.level[c + 1];
-            powers_[0].at[i] = pairs_.power[c];
-            powers_[1].at[i] = pairs_.power[c + 1];
+            for (int side = 0; side < 2; ++side) {
+                levels_[side].at[i] = pairs_.level[2 * c + side];
+                powers_[side].at[i] = pairs_.power[2 * c + side];
+            }
         }
-        pair_products(T.rows(), pairs_.p, m, row_, pairs_.eta, one_, other_, first_, second_);
+        side_products(T.rows(), pairs_.p, m, both_.data(), cluster_, first_, second_);
         if (pairs_.power != nullptr) {
             finish_scores(levels_[0], powers_[0], first_);
             finish_scores(levels_[1], powers_[1], second_);
@@ -406,7 +408,8 @@ class Divider {
 
   private:
     const Scores pairs_;
-    std::int64_t row_[TILE], one_[TILE], other_[TILE];
+    std::vector<double> both_;  // (k, p, 2)
+    std::int64_t cluster_[TILE];
     Lane first_{}, second_{}, levels_[2] = {}, powers_[2] = {};
 };
 
