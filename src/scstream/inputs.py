@@ -75,7 +75,8 @@ class TakesRows:
             raise ValueError("Every entry of the first batch is missing: nothing can be learned.")
         weight = check.check_weight(sample_weight, points.shape[0], shared=engine.takes_tensors)
         if first or self._seen is not None:
-            self._seen = seen_with(None if first else self._seen, table)
+            threads = check.resolve_threads(self.n_jobs)
+            self._seen = seen_with(None if first else self._seen, table, threads)
         return points, weight, family, learner, changes
 
     def _may_widen(self, family: Family) -> bool:

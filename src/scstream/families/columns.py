@@ -15,6 +15,7 @@ from scstream import core
 from scstream.families.registry import BY_NAME
 from scstream.families.scores import Array
 from scstream.support.messages import advise
+from scstream.support.threads import over_rows
 
 LARGEST = np.float64(1e154)  # a number whose square is one too
 _ODD_SIZE = "Leave such rows out, or put NaN there if the number is not known."
@@ -245,7 +246,7 @@ def _kind_of_object(kind: type) -> str:
     return "number" if hasattr(kind, "__float__") else "other"
 
 
-def seen_with(before: Array | None, table: Any) -> Array | None:
+def seen_with(before: Array | None, table: Any, n_threads: int = 1) -> Array | None:
     """Return the least and the largest number (2, d) of each column, those of before included.
 
     NaN stands for columns without numbers. None for sparse rows.
@@ -258,8 +259,17 @@ def seen_with(before: Array | None, table: Any) -> Array | None:
         return None
     ends = np.full((2, table.shape[1]), np.nan) if before is None else before.copy()
     floats = table if table.dtype.char in "fd" else table.astype(np.float64)
-    core.widen_ends(np.ascontiguousarray(floats), ends)
-    return ends
+    rows = np.ascontiguousarray(floats)
+
+    def widened(at: slice) -> Array:
+        own = ends.copy()
+        core.widen_ends(rows[at], own)
+        return own
+
+    looks = over_rows(widened, len(rows), n_threads, rows.shape[1])
+    if len(looks) == 1:
+        return looks[0]
+    return np.stack([np.fmin.reduce(looks)[0], np.fmax.reduce(looks)[1]])
 
 
 def _ends(values: Column) -> tuple[float, float]:

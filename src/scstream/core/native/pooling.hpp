@@ -136,10 +136,12 @@ inline void widen_ends(const nb::object &rows, const Table<double> &ends) {
     Table<const double> wide;
     if (found(given, 0, wide)) {
         require_shape(wide, length(wide), length(ends, 1));
+        const nb::gil_scoped_release free;
         widen(grid(wide), ends);
     } else {
         const auto narrow = part<Table<const float>>(given, 0);
         require_shape(narrow, length(narrow), length(ends, 1));
+        const nb::gil_scoped_release free;
         widen(grid(narrow), ends);
     }
 }
