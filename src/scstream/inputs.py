@@ -102,32 +102,20 @@ class TakesRows:
         if learner is not None and family.quadratic_rows and self._is_plain(X):
             X = engine.sent(X)  # where rows are wanted they are checked
         if self._stays_on_device(engine, X, family):
-            tensor = self._tensor(X, reset=first, least=1 if first else 0, finite=False)
+            tensor = self._tensor(X, reset=first, least=1 if first else 0)
             n, d = tensor.shape
             if n >= (self._recipe(family).alone_rows(d) if first else family.enough_rows(d)):
-                if not self._is_checked_late(engine, tensor, learner, sample_weight):
-                    engine.check(tensor)
                 return tensor, check.check_weight(sample_weight, n, shared=True)
         return None
-
-    @staticmethod
-    def _is_checked_late(
-        engine: Engine, X: Any, learner: Learner | None, sample_weight: Any
-    ) -> bool:
-        """Whether it is the first sweep that finds out if numbers of a later batch are finite."""
-        if learner is None or sample_weight is not None:
-            return False
-        family = learner.family
-        return engine.checks(X.shape) and not (family.narrows or family.is_coarse())
 
     @staticmethod
     def _stays_on_device(engine: Engine, X: Any, family: Family) -> bool:
         """Whether rows go from a tensor to the engine without coming here."""
         return engine.takes_tensors and is_foreign(X) and family.quadratic_rows
 
-    def _tensor(self, X: Any, *, reset: bool, least: int = 1, finite: bool = True) -> Any:
+    def _tensor(self, X: Any, *, reset: bool, least: int = 1) -> Any:
         """Return a sound tensor."""
-        tensor = check_tensor(X, least, finite=finite)
+        tensor = check_tensor(X, least)
         d, named = tensor.shape[1], hasattr(self, "feature_names_in_")
         if reset or named or d != self.n_features_in_:  # else there is nothing that it could find
             validate_data(self, np.empty((0, d)), reset=reset, skip_check_array=True)

@@ -212,7 +212,6 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is copied: a client stays behind, the copy takes the one it finds."""
         state: dict[str, Any] = dict(super().__getstate__())
-        state.pop("_last_engine", None)
         if is_client(state.get("engine")):
             state["engine"] = "dask"
             state.pop("_checked", None)

@@ -27,14 +27,6 @@ def test_a_client_is_a_cluster(client):
     assert by_name.client is current_client()
 
 
-def test_torch_is_kept_from_batch_to_batch():
-    pytest.importorskip("torch", reason="PyTorch is not installed")
-    first = make_engine("torch", "cpu", 1, X)
-    assert make_engine("torch", "cpu", 1, X, first) is first
-    assert make_engine("cpu", None, 1, X, first) is not first
-    assert first.device == "cpu"
-
-
 def test_auto_picks_and_says_so_once(client, monkeypatch, caplog):
     caplog.set_level("INFO", logger="scstream")
     da = pytest.importorskip("dask.array", reason="Dask is not installed")

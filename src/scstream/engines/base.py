@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from scstream.engines.chunks import Part, Values
 from scstream.engines.outputs import Best, named_labels
-from scstream.engines.tensors import check_finite
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score
 from scstream.families.taming import Frames
@@ -145,10 +144,6 @@ class Engine(ABC):
     takes_collections: ClassVar[bool] = False  # whether it has `read`, for Dask collections
     n_threads: int = 1  # of this machine that it may take
 
-    def serves(self, device: str) -> bool:
-        """Whether it holds buffers on a device of PyTorch, and may take the next batch there."""
-        return False
-
     def few_rows(self) -> FewRows | None:
         """Return at most 4,096 rows for moves of one after another, None where they are elsewhere.
 
@@ -164,14 +159,6 @@ class Engine(ABC):
         """Return the rows of an array where this engine likes to have them: here, as they are."""
         return X
 
-    def checks(self, shape: tuple[int, ...]) -> bool:
-        """Whether the first pass over a tensor of such a shape refuses what is not finite."""
-        return False
-
-    def check(self, X: Any) -> None:
-        """Raise if something in a tensor of rows is not finite."""
-        check_finite(X)
-
     @abstractmethod
     def load(
         self, family: Family, X: Points, weight: Array, first_row: int = 0, of: int | None = None
@@ -181,10 +168,6 @@ class Engine(ABC):
         Draws are keyed by the number of the row, which is ``first_row`` for the first: where
         a chunk begins of a batch that has rows ``of`` which others hold the rest.
         """
-
-    def meanwhile(self, job: Callable[[], None]) -> None:
-        """Do a job: now, or when a device is at work on the next sweep of the batch just loaded."""
-        job()
 
     @abstractmethod
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Sums:
@@ -208,27 +191,19 @@ class Engine(ABC):
 
     def refine(
         self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
-    ) -> Callable[[], tuple[Array, Array]]:
-        """Do as `resplit` does, then, some rounds, again by the predictives of what resulted.
-
-        Returns what gives the last result. A device may work on it until then: meanwhile nothing
-        else is asked of the engine.
-        """
-
-        def refined() -> tuple[Array, Array]:
-            by, before = sub, None
-            current, doubt = self.resplit(by, chosen, doubts=rounds == 0)
-            for left in reversed(range(rounds)):
-                if before is None or not _equal(current, before):
-                    log_sub = np.log(current[..., 0] + 0.5 * alpha)
-                    by = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
-                elif left:
-                    continue  # every round from here on is as the one before
-                before = current
-                current, doubt = self.resplit(by, chosen, doubts=left == 0)
-            return current, doubt
-
-        return refined
+    ) -> tuple[Array, Array]:
+        """Do as `resplit` does, then, some rounds, again by the predictives of what resulted."""
+        by, before = sub, None
+        current, doubt = self.resplit(by, chosen, doubts=rounds == 0)
+        for left in reversed(range(rounds)):
+            if before is None or not _equal(current, before):
+                log_sub = np.log(current[..., 0] + 0.5 * alpha)
+                by = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
+            elif left:
+                continue  # every round from here on is as the one before
+            before = current
+            current, doubt = self.resplit(by, chosen, doubts=left == 0)
+        return current, doubt
 
     @abstractmethod
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -26,9 +26,7 @@ def is_engine_choice(value: Any) -> bool:
     return named or is_client(value) or (callable(value) and not isinstance(value, Engine))
 
 
-def make_engine(
-    engine: Any, device: str | None, n_threads: int, X: Any, last: Engine | None = None
-) -> Engine:
+def make_engine(engine: Any, device: str | None, n_threads: int, X: Any) -> Engine:
     """Return the engine for a batch.
 
     Parameters
@@ -43,12 +41,10 @@ def make_engine(
         For the CPU engine.
     X : array-like or Dask collection
         The batch, not yet checked.
-    last : Engine or None
-        The engine of the batch before, taken again if it holds buffers on the same device.
     """
     if isinstance(engine, str) and engine == "auto":
         engine = _pick(X, device)
-    made = _made(engine, device, n_threads, last)
+    made = _made(engine, device, n_threads)
     if is_collection(X) and not made.takes_collections:
         raise TypeError(
             f"X is a Dask collection, which engine={engine!r} cannot read. Use engine='dask' "
@@ -66,7 +62,7 @@ def engine_for_gaps(engine: Engine, n_threads: int) -> Engine:
     return DaskEngine(engine.client) if isinstance(engine, DaskEngine) else CpuEngine(n_threads)
 
 
-def _made(engine: Any, device: str | None, n_threads: int, last: Engine | None) -> Engine:
+def _made(engine: Any, device: str | None, n_threads: int) -> Engine:
     if is_client(engine):
         return _dask_engine(engine, device)
     if not isinstance(engine, str):
@@ -76,7 +72,7 @@ def _made(engine: Any, device: str | None, n_threads: int, last: Engine | None) 
         return made
     if engine == "dask":
         return _dask_engine(current_client(), device)
-    return CpuEngine(n_threads) if engine == "cpu" else _torch_engine(device, last)
+    return CpuEngine(n_threads) if engine == "cpu" else _torch_engine(device)
 
 
 def _dask_engine(client: Any, device: str | None) -> Engine:
@@ -85,12 +81,10 @@ def _dask_engine(client: Any, device: str | None) -> Engine:
     return DaskEngine(client, CpuEngine if device is None else partial(_torch_shard, device))
 
 
-def _torch_engine(device: str | None, last: Engine | None = None) -> Engine:
+def _torch_engine(device: str | None) -> Engine:
     from scstream.engines.torch.engine import TorchEngine  # which needs PyTorch
 
-    if device is None:
-        device = "cuda" if _has_gpu() else "cpu"
-    return last if last is not None and last.serves(device) else TorchEngine(device)
+    return TorchEngine(device or ("cuda" if _has_gpu() else "cpu"))
 
 
 def _torch_shard(device: str, n_threads: int) -> Engine:

@@ -89,13 +89,13 @@ class CpuEngine(Engine):
 
     def refine(
         self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
-    ) -> Callable[[], tuple[Array, Array]]:
+    ) -> tuple[Array, Array]:
         """Do as `resplit` does, then, some rounds, again by the predictives of what resulted."""
         prior = family.small_gaussian() if core.takes_steps() else None
         if prior is not None and prior.columns <= core.MOST_COLUMNS:
             found = self._batch.refined(sub, chosen, prior, (alpha, rounds))
             if found is not None:
-                return lambda: found
+                return found
         return super().refine(sub, chosen, family, alpha, rounds)
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -7,8 +7,6 @@ DLPack.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from functools import cache
 from math import isfinite
 from typing import Any
 
@@ -17,8 +15,6 @@ import numpy as np
 from scstream.support.extras import need_package
 
 _NUMPY = (np.ndarray, np.generic)
-_MOST_STREAMS = 64  # that are remembered
-_streams: dict[tuple[int, int], Any] = {}
 
 
 class MissingEntries(ValueError):
@@ -48,10 +44,8 @@ def as_tensor(X: Any) -> Any:
     return require_torch().from_dlpack(X)
 
 
-def check_tensor(X: Any, least: int = 1, *, finite: bool = True) -> Any:
+def check_tensor(X: Any, least: int = 1) -> Any:
     """Return rows of finite floating-point numbers (n, d), checked where they are.
-
-    That they are finite is not checked if somebody else does it, see `Engine.checks`.
 
     Raises
     ------
@@ -74,58 +68,15 @@ def check_tensor(X: Any, least: int = 1, *, finite: bool = True) -> Any:
         )
     if x.dtype not in (torch.float32, torch.float64):
         x = x.float() if x.dtype.is_floating_point else x.double()
-    if finite:
-        check_finite(x)
-    return x
-
-
-def check_finite(x: Any) -> None:
-    """Raise if something in a tensor is not finite."""
-    torch = require_torch()
     if not isfinite(x.sum().item()) and not bool(torch.isfinite(x).all()):
         kind = ValueError if bool(torch.isinf(x).any()) else MissingEntries
         raise kind("Input X contains NaN or infinity. Leave such rows out or fill them in.")
+    return x
 
 
 def to_host(X: Any) -> Any:
     """Return a tensor as a NumPy array; anything else as it is."""
     return X.detach().cpu().numpy() if is_tensor(X) else X
-
-
-def rows_aside(X: Any) -> Callable[[Any], Any]:
-    """Return what brings some rows of a tensor to the host, on any thread.
-
-    It does not wait for what the device is told to do after this call.
-    """
-    if X.device.type != "cuda":
-        return lambda rows: to_host(X[rows])
-    torch = require_torch()
-    asked = torch.cuda.Event()
-    asked.record(current_stream(X.device.index))
-
-    def bring(rows: Any) -> Any:
-        with torch.cuda.stream(_aside(X.device)):
-            asked.wait()
-            return to_host(X[rows])
-
-    return bring
-
-
-def current_stream(device: int) -> Any:
-    """Return the current stream of a GPU by its number; PyTorch makes a new object each time."""
-    torch = require_torch()
-    key = device, torch._C._cuda_getCurrentRawStream(device)
-    if key not in _streams:
-        if len(_streams) == _MOST_STREAMS:
-            _streams.clear()
-        _streams[key] = torch.cuda.current_stream(device)
-    return _streams[key]
-
-
-@cache
-def _aside(device: Any) -> Any:
-    """Return a stream of a device that has nothing else to do."""
-    return require_torch().cuda.Stream(device)
 
 
 def on_device(rows: Any, device: Any) -> Any:

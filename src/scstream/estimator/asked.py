@@ -75,11 +75,7 @@ class Asked(TakesRows):
         n_threads = check.resolve_threads(self.n_jobs)
         if type(X) is np.ndarray and self.engine == "cpu":
             return CpuEngine(n_threads)
-        last = getattr(self, "_last_engine", None)
-        engine = make_engine(self.engine, self.device, n_threads, X, last)
-        if engine.takes_tensors:
-            self._last_engine = engine  # it has buffers that are worth keeping
-        return engine
+        return make_engine(self.engine, self.device, n_threads, X)
 
     def _recipe(self, family: Family) -> Recipe:
         shown = self.verbose or bars_wanted()

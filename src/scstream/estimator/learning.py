@@ -202,12 +202,10 @@ class Learning(Describing):
         time = check.check_time(time, None if learner is None else learner.time)
         if learner is not None and self.half_life != "auto":
             self._warn_of_forgetting(time - learner.time)
-        even, checker, here = sample_weight is None, None, None
-        if is_tensor(points):
-            late = self._is_checked_late(engine, points, learner, sample_weight)
-            checker = engine if late else None
-            here = X if type(X) is np.ndarray and X.dtype.kind == "f" else None
-        batch = Batch(points, weight, time, labels, even, widened, checker, here)
+        even, here = sample_weight is None, None
+        if is_tensor(points) and type(X) is np.ndarray and X.dtype.kind == "f":
+            here = X
+        batch = Batch(points, weight, time, labels, even, widened, here)
         return batch, family, learner
 
     def _remember(self, X: Any, learner: Learner | None, new: Learner, outcome: Outcome) -> None:

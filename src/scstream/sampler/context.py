@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -103,14 +103,6 @@ class Outliers:
         return JoinedScore([score, family.predictive_score(sums, np.array([odds]))])
 
 
-class Foreseen(NamedTuple):
-    """The predictive score of clusters, computed before it is needed: statistics are (k, p)."""
-
-    family: Family
-    totals: Array
-    score: Score
-
-
 @dataclass
 class Context:
     """What sweeps and moves work with.
@@ -130,8 +122,6 @@ class Context:
     outliers : Outliers or None
         The component for points that no cluster should take.
     rules : Rules
-    foreseen : Foreseen or None
-        What was computed while a device was at work, see `scstream.sampler.sweep.foresee`.
     """
 
     family: Family
@@ -142,7 +132,6 @@ class Context:
     batch: int
     outliers: Outliers | None = None
     rules: Rules = RULES
-    foreseen: Foreseen | None = field(default=None, init=False)
     _sweeps: int = field(default=0, init=False)
 
     def go_on_from(self, other: Context) -> None:

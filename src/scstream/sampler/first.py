@@ -52,7 +52,6 @@ def learn_first(
     None if these rows are better not taken together, since clusters move: then the clusters of
     the rows before, which could stand alone, had better be followed.
     """
-    batch.check()
     before, ages = remembered(learner.warmup if learner else (), batch.time, recipe.forgetting)
     kept, rules = [*(e.batch for e in before), batch], recipe.rules
     X, weight = joined(kept, [*ages, 1.0])

@@ -280,9 +280,7 @@ def _scores(
     waits = engine.takes_tensors or engine.takes_collections
     if not (waits or (engine.n_threads > 1 and not few)):
         return scores
-    begun: list[Callable[[], Sketch]] = []
-    engine.meanwhile(lambda: begun.append(beside(scores)))
-    return lambda: begun[0]() if begun else scores()
+    return beside(scores)
 
 
 def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:
@@ -356,7 +354,6 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
             return False
     if n < recipe.family.enough_rows(d):
         return False
-    batch.check()
     past, rules = _under(learner.state, recipe.forgetting).advance(batch.time), recipe.rules
     return share_of_nobody(learner, past, batch, recipe, rules.elsewhere_rows) > rules.elsewhere
 

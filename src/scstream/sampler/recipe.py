@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines import Engine
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
@@ -68,21 +67,14 @@ class Batch:
     labels: Labels | None = None
     even: bool = False  # whether it is known that each row counts one
     widened: tuple[Widening, ...] = ()  # columns that are taken for something wider from now on
-    checker: Engine | None = None  # whose first sweep finds out whether rows are finite
     here: NDArray[Any] | None = None  # the rows where they came from, if that is this machine
     alike: float = 1.0  # what each row counts of its weight, as it resembles the one before
-
-    def check(self) -> None:
-        """Raise if some number is not finite, for who looks at rows before the first sweep."""
-        if self.checker is not None:
-            self.checker.check(self.X)
 
     def rows(self, chosen: NDArray[np.bool_]) -> Batch:
         """Return the chosen rows (n,) of the batch."""
         labels = self.labels
         if labels is not None:
             labels = np.unique(labels[chosen], return_inverse=True)[1]
-        self.check()
         return Batch(self.X[chosen], self.weight[chosen], self.time, labels, widened=self.widened)
 
     def fetched(self) -> Batch:

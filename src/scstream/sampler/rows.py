@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from scstream.engines import Engine, RemoteRows
-from scstream.engines.tensors import is_tensor, on_device, rows_aside, to_host
+from scstream.engines.tensors import is_tensor, on_device, to_host
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Points
@@ -44,8 +44,10 @@ def ordered_rows(X: Points, weight: Array, most: int) -> Callable[[], tuple[Poin
     rows = _chosen(X.shape[0], most)
     if isinstance(X, RemoteRows):
         return X.order(rows)
-    bring = rows_aside(X) if is_tensor(X) else partial(_taken, X)
-    return lambda: (bring(_chosen_beside(X, most)), np.ascontiguousarray(weight[rows]))
+    if is_tensor(X):  # a device takes them now, and they come when they are needed
+        some = X[_chosen_beside(X, most)]
+        return lambda: (to_host(some), np.ascontiguousarray(weight[rows]))
+    return lambda: (_taken(X, rows), np.ascontiguousarray(weight[rows]))
 
 
 def _taken(X: Points, rows: Any) -> Points:

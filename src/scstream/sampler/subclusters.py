@@ -17,7 +17,6 @@ from scstream.sampler.clusters import LogMarginals, State
 from scstream.sampler.context import Context
 from scstream.sampler.log_marginals import filled, log_marginals
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
-from scstream.sampler.sweep import foresee
 
 Forget = Callable[[State], State]  # what lets clusters forget a part of their past
 
@@ -25,8 +24,8 @@ Forget = Callable[[State], State]  # what lets clusters forget a part of their p
 def seek_subclusters(steps: Context, state: State, forget: Forget | None = None) -> State:
     """Restart the sub-clusters of all clusters present, then set the present apart.
 
-    Clusters may have to forget something before that is judged. A division is sought in the present
-    alone, so a device may do that meanwhile.
+    Clusters may have to forget something before that is judged: a division is sought in the present
+    alone.
     """
     if not (steps.rules.restarts and np.count_nonzero(state.present)):
         return set_present_apart(steps, state if forget is None else forget(state))
@@ -50,20 +49,17 @@ def divide(
     Also returns what was tried: sums (k, 2, p) and doubts (k,); and whether the present of some
     cluster may have to be set apart.
     """
-    tried = try_division(ctx, state, chosen, key)
+    current, doubt = try_division(ctx, state, chosen, key)
     if forget is not None:
         state = forget(state)
-        if ctx.engine.takes_tensors:  # it is at work on the division meanwhile
-            foresee(ctx, state)
-    current, doubt = tried()
     state, apart = judge_division(ctx, state, chosen, current, doubt, keep_better=keep_better)
     return state, current, doubt, apart
 
 
 def try_division(
     ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None = None
-) -> Callable[[], tuple[Array, Array]]:
-    """Seek a new division of the chosen clusters; returns what gives sums (k, 2, p), doubts (k,).
+) -> tuple[Array, Array]:
+    """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,).
 
     A functional of the statistics proposes it (a principal axis, a random point), and a few rounds
     of hard assignment refine it. The engine remembers the sub-labels that were tried until they are

@@ -13,7 +13,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import JoinedScore, Score
 from scstream.sampler.clusters import ONE, State
-from scstream.sampler.context import Context, Foreseen, Outliers
+from scstream.sampler.context import Context, Outliers
 
 
 def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> State:
@@ -91,24 +91,8 @@ def left_out_below(ctx: Context, k: int) -> float:
 
 
 def _predictive_pass(ctx: Context, state: State, key: Key | None) -> State:
-    score = _foreseen(ctx, state.totals)
-    if score is None:
-        score = predictive(ctx.family, state.totals, ctx.alpha)
-    return _swept(ctx, state, score, _part_score(ctx, state), key)
-
-
-def foresee(ctx: Context, state: State) -> None:
-    """Compute the predictive score of clusters: a later sweep needs it if nothing changes."""
     score = predictive(ctx.family, state.totals, ctx.alpha)
-    ctx.foreseen = Foreseen(ctx.family, state.totals, score)
-
-
-def _foreseen(ctx: Context, totals: Array) -> Score | None:
-    """Return the predictive score of clusters (k, p) if it is the one that was foreseen."""
-    seen = ctx.foreseen
-    if seen is None or seen.family is not ctx.family:
-        return None
-    return seen.score if np.array_equal(seen.totals, totals) else None
+    return _swept(ctx, state, score, _part_score(ctx, state), key)
 
 
 def _part_score(ctx: Context, state: State) -> Score:

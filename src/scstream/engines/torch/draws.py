@@ -23,7 +23,7 @@ def uniforms(key: Key, first: int, n: int, device: torch.device) -> Tensor:
     """Return uniforms (2, n) in [0, 1), float64, for rows from ``first`` on."""
     if kernels.serve(device):
         words = np.array([key.seed, key.sweep, key.batch, first], dtype=np.uint64).view(np.int64)
-        return kernels.uniforms(torch.from_numpy(words).to(device), n)
+        return kernels.uniforms(torch.from_numpy(words).to(device, non_blocking=True), n)
     return torch.stack(_random_bits(key, first, n, device)).double() * 2.0**-53
 
 

@@ -224,7 +224,8 @@ class TorchEngine(Engine):
         self._z, self._by_label = z, None
 
     def _there(self, values: NDArray[Any]) -> Any:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
+        # The host goes on once it has left its memory: it need not wait for the passes so far.
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device, non_blocking=True)
 
     @property
     def labels(self) -> Labels:

@@ -130,7 +130,9 @@ class QuadraticRows(Rows):
         self._Z = Z = torch.empty((1 + d, n + 1), dtype=torch.float64, device=device)
         Z[0] = 1.0
         Z[:, n] = 0.0
-        frame = torch.from_numpy(np.stack(self.family.frame)).to(device)[:, :, None]
+        frame = torch.from_numpy(np.stack(self.family.frame)).to(device, non_blocking=True)[
+            :, :, None
+        ]
         for at in cut(n, max(_PIECE // d, 1)):
             x = X[at] if is_tensor(X) else torch.from_numpy(np.ascontiguousarray(X[at]))
             torch.sub(x.to(device).T, frame[0], out=Z[1:, at]).div_(frame[1])
