@@ -107,7 +107,7 @@ def test_native_arrays_of_other_kinds_are_refused():
     )
     text, good = np.frombuffer(b"1,2\n", np.uint8), Found.room(2, 2, 0)
     for wrong in (
-        good._replace(numbers=good.numbers.astype(np.float32)),
+        good._replace(numbers=np.empty((2, 2), np.float32)),
         good._replace(numbers=np.empty((4, 2))[::2]),
         good._replace(odd=np.empty((1, 4), np.int64)),
         good._replace(bounds=np.empty((2, 4), np.int64)),
