@@ -149,7 +149,7 @@ def sweep(n, d, k, *, apart=1.0, checked=2**18):
     out["resplit_ms"] = timed(lambda: engine.resplit(t_sub, everyone), repeats)
     out["deterministic_kernels_ms"] = kernel_times(lambda: engine.sweep(t_score, t_sub, k, None))
     out["resplit_kernels_ms"] = kernel_times(lambda: engine.resplit(t_sub, everyone))
-    out["refine_ms"] = timed(lambda: engine.refine(sub, everyone, family, 1.0, 2)(), repeats)
+    out["refine_ms"] = timed(lambda: engine.refine(sub, everyone, family, 1.0, 2), repeats)
     out["adopt_ms"] = timed(lambda: engine.adopt(everyone), repeats)
     out["members_ms"] = timed(lambda: engine.members(k, KEY), repeats)
     out["times_bare"] = round(out["sampled_ms"] / out["bare_product_ms"], 2)
