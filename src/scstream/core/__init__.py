@@ -471,12 +471,15 @@ def neighbours(rivals: Ints, top: Ints, pairs: Ints) -> int:
 # than all of them. The text is the sampler's, which takes these steps where there is no native core
 # or a function says that a matrix failed. A prior is (row (p,), more, log normaliser, columns).
 
-MOST_COLUMNS = 15
+_MOST_COLUMNS = 15
 
 
-def takes_steps() -> bool:
-    """Whether the core has these functions: the native one does."""
-    return hasattr(_core, "may_move")
+_HAS_STEPS = hasattr(_core, "may_move")
+
+
+def takes_steps(columns: int = 1) -> bool:
+    """Whether the core has these functions for so many columns: the native one does."""
+    return _HAS_STEPS and columns <= _MOST_COLUMNS
 
 
 def keep_shares(

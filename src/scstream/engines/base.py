@@ -333,7 +333,6 @@ def _equal(current: Array, before: Array) -> bool:
 def finished_sweep(values: Values) -> Sums:
     """Return the totals of a sweep, whose doubts are still those of the one side, as `Sums`."""
     current, rows, rivals, doubt = values
-    own = np.diagonal(doubt).copy()
     doubt = doubt + doubt.T
-    np.fill_diagonal(doubt, own)
+    doubt.reshape(-1)[:: len(doubt) + 1] *= 0.5  # which was its own mirror image
     return Sums(current, rows, rivals, doubt)

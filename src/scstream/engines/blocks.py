@@ -7,7 +7,7 @@ stored. Of many columns rows ``(1, z)`` are enough for both.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from scstream.families.scores import (
 )
 from scstream.families.taming import Frames
 from scstream.families.triangular import MANY
+from scstream.support.once import once
 from scstream.support.threads import together
 
 CELLS = 2**19  # statistics and scores of a block
@@ -82,23 +83,23 @@ class Blocks:
         if rows is None and gaps is None:
             _ = self.T
 
-    @cached_property
+    @once
     def _found(self) -> tuple[Labels, Array, Array]:
         """What sweeps find besides: second choices (n,), doubts (2, n), shares (n,)."""
         return np.empty(self.n, np.int64), np.empty((2, self.n)), np.empty(self.n)
 
-    @cached_property
+    @once
     def T(self) -> Points | None:
         """The statistics of the rows (n, p), if they are kept."""
         return self.family.statistics(self.X) if self.keep else None
 
-    @cached_property
+    @once
     def _in_frame(self) -> Array:
         """Rows ``(1, z)`` (n, 1 + d) of many columns."""
         assert self._wide is not None
         return in_frame(self._wide)
 
-    @cached_property
+    @once
     def _is_dense(self) -> bool:
         """Whether statistics are dense."""
         quadratic = self._few is not None or self._wide is not None
@@ -244,7 +245,7 @@ class Blocks:
         if self._few is None or self.n > self.chunk or not isinstance(cuts, Products):
             return None
         out = np.empty((k, 2, len(prior.row))), np.empty(k)
-        of = self.weight, cuts.parts, chosen, tuple(prior), how, self.z, self.trial
+        of = self.weight, cuts.parts, chosen, prior, how, self.z, self.trial
         return out if core.refine(self._few, *of, out) else None
 
     def _shortened(self, sub: Score) -> Score | None:

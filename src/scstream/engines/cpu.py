@@ -91,8 +91,8 @@ class CpuEngine(Engine):
         self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
     ) -> tuple[Array, Array]:
         """Do as `resplit` does, then, some rounds, again by the predictives of what resulted."""
-        prior = family.small_gaussian() if core.takes_steps() else None
-        if prior is not None and prior.columns <= core.MOST_COLUMNS:
+        prior = family.small_gaussian()
+        if prior is not None and core.takes_steps(prior.columns):
             found = self._batch.refined(sub, chosen, prior, (alpha, rounds))
             if found is not None:
                 return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from scstream.families.scores import (
     StudentScore,
 )
 from scstream.families.triangular import Triangular
+from scstream.support.once import once
 from scstream.support.threads import over_slices
 
 MANY = 16  # columns from which matrices are shared among threads
@@ -40,7 +41,7 @@ class PredictiveScore(StudentScore):
     def __init__(self, factors: Array, const: Array, power: Array, d: int) -> None:
         self.__dict__.update(factors=factors, const=const, power=power, d=d)
 
-    @cached_property
+    @once
     def form(self) -> Products:
         """The form."""
         return Products(
@@ -52,7 +53,7 @@ class PredictiveScore(StudentScore):
         """Travel as the factors."""
         return PredictiveScore, (self.factors, self.const, self.power, self.d)
 
-    @cached_property
+    @once
     def quad(self) -> Array:
         """The quadratic forms (k, p)."""
         out = np.empty(self.factors.shape)
@@ -69,7 +70,8 @@ class PredictiveScore(StudentScore):
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
-        return super().pairs(T, z) if self.form.triangular is None else self.form.pairs(T, z)
+        form = self.form
+        return super().pairs(T, z) if form.triangular is None else form.pairs(T, z)
 
     @property
     def left_out(self) -> Callable[[Members, Array], Array] | None:
@@ -97,47 +99,34 @@ class PredictiveScore(StudentScore):
         return out
 
 
+@dataclass(frozen=True)
 class DrawnScore(LinearScore):
-    """Drawn means and precisions; the natural parameters are made when asked for."""
+    """Drawn means and precisions.
 
-    drawn: tuple[Array, Array, Array, Array]  # rows (n, L^-1 mean, L), and what was drawn
+    Attributes
+    ----------
+    chi : ndarray (k, d)
+        Diagonals of the factors that precisions were drawn by.
+    log_det : ndarray (k,)
+        Log determinants of the posteriors' scatters.
+    log_weight : ndarray (k,)
+    """
+
+    chi: Array
     log_det: Array
     log_weight: Array
 
-    def __init__(
-        self, factors: Array, log_det: Array, chi: Array, low: Array, noise: Array,
-        log_weight: Array,
-    ) -> None:  # fmt: skip
-        drawn = (factors, chi, low, noise)
-        self.__dict__.update(drawn=drawn, log_det=log_det, log_weight=log_weight)
-
-    def __reduce__(self) -> Any:
-        """Travel as what was drawn."""
-        factors, *drawn = self.drawn
-        return DrawnScore, (factors, self.log_det, *drawn, self.log_weight)
-
-    @cached_property
+    @property
     def form(self) -> Products:
         """The form."""
-        return Products(lambda: self.eta, columns=self.drawn[1].shape[1])
-
-    @cached_property
-    def eta(self) -> Array:
-        """The natural parameters (k, p)."""
-        out = np.empty(self.drawn[0].shape)
-
-        def fill(cut: slice) -> None:
-            factors, chi, low, noise = (each[cut] for each in self.drawn)
-            core.drawn_scores(factors, chi, low, noise, self.log_weight[cut], out[cut])
-
-        shared(fill, len(out), self.drawn[1].shape[1])
-        return out
+        return Products(lambda: self.eta, columns=self.chi.shape[1])
 
     def part(self, rows: slice) -> DrawnScore:
         """Return some of the components."""
-        factors, chi, low, noise = (each[rows] for each in self.drawn)
-        return DrawnScore(factors, self.log_det[rows], chi, low, noise, self.log_weight[rows])
+        of_drawn = self.chi[rows], self.log_det[rows], self.log_weight[rows]
+        return DrawnScore(self.eta[rows], *of_drawn)
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
-        return super().pairs(T, z) if self.form.triangular is None else self.form.pairs(T, z)
+        form = self.form
+        return super().pairs(T, z) if form.triangular is None else form.pairs(T, z)

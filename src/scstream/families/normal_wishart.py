@@ -135,9 +135,16 @@ class NormalWishart(Family):
 
     def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> DrawnScore:
         """Score points by drawn means and precisions."""
-        drawn = self.draw_factors(rng, s)
+        chi, low, noise = self.draw_factors(rng, s)
         factors, log_det = self._factored(s[:, None], np.empty((0, len(self._m))))
-        return DrawnScore(factors, log_det, *drawn, log_weight)
+        eta = np.empty(s.shape)
+
+        def fill(cut: slice) -> None:
+            drawn = chi[cut], low[cut], noise[cut]
+            core.drawn_scores(factors[cut], *drawn, log_weight[cut], eta[cut])
+
+        shared(fill, len(s), len(self._m))
+        return DrawnScore(eta, chi, log_det, log_weight)
 
     def draw_factors(self, rng: np.random.Generator, s: Array) -> tuple[Array, Array, Array]:
         """Draw diagonals and rests of Bartlett's factors, and noises of the means, for ``s``."""

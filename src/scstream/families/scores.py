@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -14,6 +14,8 @@ from scipy import sparse
 from scstream import core
 from scstream.core import Scores
 from scstream.families.triangular import MANY, Triangular
+from scstream.support.frozen import frozen
+from scstream.support.once import once
 from scstream.support.threads import over_rows
 
 Array = NDArray[np.float64]
@@ -46,7 +48,7 @@ SOME_ROWS = 8  # by which a score finds out what it has to get ready
 SomeRows: TypeAlias = Callable[[], Points]
 
 
-@dataclass(frozen=True)
+@frozen
 class Products:
     """Scores by products of statistics and parameters: linear, Student-t, or some of each.
 
@@ -82,9 +84,10 @@ class Products:
     @property
     def parts(self) -> Scores:
         """The parts, as the core takes them."""
-        return Scores(*(np.ascontiguousarray(x) for x in (self.eta, self.const, self.power)))
+        eta = np.ascontiguousarray(self.make())
+        return Scores(eta, np.ascontiguousarray(self.const), np.ascontiguousarray(self.power))
 
-    @cached_property
+    @once
     def triangular(self) -> Triangular | None:
         """The same by triangular factors, where rows have many columns."""
         if self.columns < MANY:
@@ -96,7 +99,8 @@ class Products:
     def pairs(self, T: Array, z: Labels) -> Array:
         """Return the scores (n, 2) of rows with many columns under their own pairs."""
         assert self.triangular is not None
-        return self.triangular.pairs(np.ascontiguousarray(T[:, 1 : 1 + self.columns]), z)
+        out: Array = self.triangular.pairs(np.ascontiguousarray(T[:, 1 : 1 + self.columns]), z)
+        return out
 
     def ready(self, some: SomeRows) -> None:
         """Compute what rows such as some need, before threads share the work."""
@@ -234,7 +238,7 @@ class JoinedScore:
         """Travel as the parts."""
         return JoinedScore, (self.parts,)
 
-    @cached_property
+    @once
     def form(self) -> Form:
         """The form: that of the parts, or opaque if some have no products."""
         forms = [form_of(part) for part in self.parts]
@@ -291,7 +295,8 @@ def fast_scores(form: Products, T: Points) -> Array:
     columns only the first statistics are read.
     """
     if form.triangular is not None:
-        return form.triangular.scores(np.ascontiguousarray(T[:, 1 : 1 + form.columns]))
+        out: Array = form.triangular.scores(np.ascontiguousarray(T[:, 1 : 1 + form.columns]))
+        return out
     return _finished(np.asarray(T @ form.eta.T), form.const, form.power)
 
 

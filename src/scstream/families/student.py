@@ -103,7 +103,7 @@ class Student(HeavyTailed, Gaussian):
     def drawn_score(self, score: LinearScore, s: Array) -> HeavyScore:
         """Return Student-t densities with the centres and scales that were drawn."""
         assert isinstance(score, DrawnScore)
-        level = score.log_weight + np.log(score.drawn[1]).sum(axis=1) - 0.5 * score.log_det
+        level = score.log_weight + np.log(score.chi).sum(axis=1) - 0.5 * score.log_det
         return _heavy_score(score.eta, level, self.frames(s))
 
     # -- how it shows itself --------------------------------------------------------------------

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from scstream import core
 from scstream.engines import CpuEngine, Engine, Key
-from scstream.families.contract import Array, Family
+from scstream.families.contract import Array, Family, GaussianPrior
 from scstream.families.scores import JoinedScore, Points, Score
 from scstream.sampler.clusters import State
 from scstream.sampler.rules import RULES, Rules
@@ -157,12 +156,10 @@ class Context:
         return new
 
     @property
-    def few_gaussians(self) -> tuple[Any, ...] | None:
+    def few_gaussians(self) -> GaussianPrior | None:
         """The prior of Gaussian clusters of few columns, if the core takes steps with these."""
-        if not core.takes_steps():
-            return None
         prior = self.family.small_gaussian()
-        return None if prior is None or prior.columns > core.MOST_COLUMNS else tuple(prior)
+        return prior if prior is not None and core.takes_steps(prior.columns) else None
 
     def next_key(self) -> Key:
         """Return the key of the next draw of labels."""

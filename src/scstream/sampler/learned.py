@@ -147,7 +147,8 @@ class Labelled:
 
 def labelled(ctx: Context, state: State, batch: Batch) -> Labelled:
     """Return the labels that the rows of a batch, the engine's last ones, have now."""
-    rows = np.append(state.now.rows.sum(axis=1, dtype=np.float64), 0.0)
+    rows, now = np.zeros(state.k + 1), state.now.rows
+    np.add(now[:, 0], now[:, 1], out=rows[:-1])
     n = float(rows.sum())
     if not (batch.even or _equal(batch.weight)):
         counted = state.now.current[:, :, 0].sum(axis=1)

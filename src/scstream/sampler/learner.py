@@ -31,6 +31,7 @@ from scstream.sampler.scores import Sketch, is_scored, rows_scored, scores_with,
 from scstream.sampler.sweep import deterministic_sweep
 from scstream.sampler.warmup import is_due, kept_with
 from scstream.sampler.window import Forgetting
+from scstream.support.frozen import changed
 from scstream.support.generators import copied
 from scstream.support.threads import beside
 
@@ -61,7 +62,7 @@ def learn(
             new, outcome = _learn(None, alike.counted(batch), recipe, engine, make_rng)
         elif alike.weight != before.weight:
             new = _recounted(new, alike.weight / before.weight)
-        new = replace(new, alike=alike)
+        new = changed(new, alike=alike)
     return new, outcome
 
 
@@ -86,7 +87,7 @@ def _learn(
         spacing = recipe.new_spacing(learner.spacing, gap, learner.n_batches)
         usual, recipe = recipe, recipe.for_batch(n * batch.alike, gap, spacing)
         if _is_elsewhere(learner, batch, recipe, usual):
-            learner, anew = replace(learner, warmup=()), True
+            learner, anew = changed(learner, warmup=()), True
     else:
         recipe = recipe.for_batch(n * batch.alike, 0.0, 1.0)
     repeats = Repeats() if learner is None or anew else learner.repeats
@@ -97,13 +98,13 @@ def _learn(
         if first is not None:
             return _begun(learner, *first, spacing, repeats)
         assert learner is not None
-        learner = replace(learner, warmup=())
+        learner = changed(learner, warmup=())
     if repeats is not learner.repeats:
-        learner = replace(learner, repeats=repeats)
+        learner = changed(learner, repeats=repeats)
     later = _learn_later(learner, batch, recipe, engine, spacing)
     if later is not None:
         return later
-    first = learn_first(replace(learner, warmup=()), batch, recipe, engine, make_rng)
+    first = learn_first(changed(learner, warmup=()), batch, recipe, engine, make_rng)
     assert first is not None  # as there are no rows before
     return _begun(learner, *first, spacing, repeats)
 
@@ -113,7 +114,7 @@ def _begun(
 ) -> tuple[Learner, Outcome]:
     """Return a model that has begun, with what is known of the stream besides clusters."""
     alike = new.alike if before is None else before.alike
-    return replace(new, spacing=spacing, repeats=repeats, alike=alike), outcome
+    return changed(new, spacing=spacing, repeats=repeats, alike=alike), outcome
 
 
 def _recounted(learner: Learner, times: float) -> Learner:
@@ -121,11 +122,11 @@ def _recounted(learner: Learner, times: float) -> Learner:
     outliers, dormant = learner.outliers, learner.dormant
     if outliers is not None and outliers.held is not None:
         outliers = outliers.carried(lambda sums: times * sums)
-    return replace(
+    return changed(
         learner,
         state=learner.state.recounted(times),
         outliers=outliers,
-        dormant=replace(dormant, sums=times * dormant.sums, most=times * dormant.most),
+        dormant=changed(dormant, sums=times * dormant.sums, most=times * dormant.most),
         warmup=tuple(kept.recounted(times) for kept in learner.warmup),
         recent=times * learner.recent,
     )
@@ -186,7 +187,7 @@ def _learn_later(
         left = past.share_left_of(learner.state)
         noise, suspicion = arising(steps, state, batch.X, learner.suspicion * left)
         if noise is not None:
-            noisy = replace(learner, outliers=noise)
+            noisy = changed(learner, outliers=noise)
             steps, state, events = _run_later(noisy, batch, recipe, engine, past)
     if born and family.learns_tails:
         run = partial(_run_later, batch=batch, recipe=recipe, engine=engine, past=past)
@@ -221,9 +222,9 @@ def _learn_later(
     )
     outcome = outcome_of(steps, learner, new, batch, events, state, labels, recipe)
     latest = latest_after((learner.state.ids, learner.latest), new.state, outcome)
-    new = replace(new, latest=latest)
+    new = changed(new, latest=latest)
     if learner.warmup:
-        new = replace(new, warmup=kept_with(learner.warmup, batch, outcome.labels, recipe))
+        new = changed(new, warmup=kept_with(learner.warmup, batch, outcome.labels, recipe))
     return new, outcome
 
 
@@ -290,13 +291,13 @@ def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:
     rows = some_rows(batch.X, rules.turn_rows)
     family, carry = learner.family.turned(rows, past * rows.shape[0] / max(n, 1))
     if carry is None:
-        return replace(learner, family=family)
+        return changed(learner, family=family)
     outliers = learner.outliers
     if outliers is not None:
         outliers = outliers.carried(carry)
-    dormant = replace(learner.dormant, sums=carry(learner.dormant.sums))
+    dormant = changed(learner.dormant, sums=carry(learner.dormant.sums))
     state = learner.state.carried(carry)
-    return replace(learner, family=family, state=state, dormant=dormant, outliers=outliers)
+    return changed(learner, family=family, state=state, dormant=dormant, outliers=outliers)
 
 
 def _under(state: State, forgetting: Forgetting) -> State:
@@ -372,5 +373,5 @@ def _with_the_rest(
     labels[counted], sublabels[counted] = to_host(outcome.labels), to_host(outcome.sublabels)
     labels[~counted] = np.append(new.state.ids, -1)[engine.labels]
     sublabels[~counted] = engine.sublabels
-    record = replace(outcome.record, n_points=len(counted))
+    record = changed(outcome.record, n_points=len(counted))
     return Outcome(labels, sublabels, record, outcome.rows)

@@ -5,7 +5,6 @@ They cost a determinant each, and every ratio needs them. Most hold from one ste
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import lgamma, log
 
 import numpy as np
@@ -14,6 +13,7 @@ from scstream import core
 from scstream.families.contract import Array, Family
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.context import Context
+from scstream.support.frozen import changed
 
 
 def log_marginals(ctx: Context, state: State) -> LogMarginals:
@@ -49,7 +49,7 @@ def joined_log_marginals(ctx: Context, state: State, a: Ints, b: Ints) -> Array:
     if len(c):
         joined[c, d] = ctx.family.joined_log_marginal(state.totals, c, d)
     if known.joined is None:
-        state.learn(replace(known, joined=joined))
+        state.learn(changed(known, joined=joined))
     return joined[a, b]
 
 

@@ -212,8 +212,7 @@ class Standing:
     @once
     def count(self) -> float:
         """How many points the clusters have together."""
-        each = self.past[:, :, 0] + self.now.current[:, :, 0]
-        return float((each[:, 0] + each[:, 1]).sum())
+        return float(self.totals[:, 0].sum())
 
     @once
     def present(self) -> NDArray[np.bool_]:

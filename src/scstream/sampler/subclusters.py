@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from scstream.sampler.clusters import LogMarginals, State
 from scstream.sampler.context import Context
 from scstream.sampler.log_marginals import filled, log_marginals
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
+from scstream.support.frozen import changed
 
 Forget = Callable[[State], State]  # what lets clusters forget a part of their past
 
@@ -228,5 +228,5 @@ def divided_anew(
         now = Sums(sums, rows, state.now.rivals, doubts)
         state = state.with_past_parts(chosen, first).having(now=now)
     if known is not None and each is not None:
-        state.learn(replace(known, each=each))
+        state.learn(changed(known, each=each))
     return state
