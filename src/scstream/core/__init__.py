@@ -528,32 +528,38 @@ def refine(
 
 
 def judge_divisions(
-    past: Floats, now: Floats, tried: Floats, doubts: Floats, prior: tuple[Any, ...],
-    how: tuple[float, ...], first: Floats, out: tuple[Floats, ...],
-) -> bool:  # fmt: skip
+    past: Floats, now: Floats, tried: Floats, doubts: tuple[Floats, ...], prior: tuple[Any, ...],
+    how: tuple[float, ...], chosen: NDArray[np.bool_], first: Floats, out: tuple[NDArray[Any], ...],
+) -> int:  # fmt: skip
     """Judge divisions that were tried: `scstream.sampler.subclusters`.
 
     Parameters
     ----------
     past, now, tried : float64 (k, 2, p)
         Statistics of sub-clusters, and of those of the present that were tried.
-    doubts : float64 (2, k)
-        About the division that was tried, and the one that is.
+    doubts : float64 (k,), (k, k), (k, k)
+        About the divisions that were tried, and those of past and present.
     prior : tuple
     how : tuple
         Alpha, the least part, the weight of doubt, and how many deviations from its mean a past is
         cut at most; it is halved if that is negative.
+    chosen : bool (k,)
     first : float64 (k, p), out
         The past of the first parts as tried.
-    out : float64 (2, k, 2), (k,), (3, k), out
-        Log marginals of the parts as tried and as they are, of the wholes; and the log ratios of
-        splits as tried, as they are, and into past and present.
+    out : float64 (2, k, 2), float64 (k,), bool (k,), out
+        Log marginals of the parts after the better division and as they are, and of the wholes; and
+        which of the chosen clusters are better divided as tried.
 
     Returns
     -------
-    sound : bool
+    apart : int
+        Of how many of the chosen clusters past and present are the better parts; -1 if a matrix
+        failed.
     """
-    return cast("bool", _core.judge_divisions(past, now, tried, doubts, prior, how, first, out))
+    return cast(
+        "int",
+        _core.judge_divisions(past, now, tried, doubts, prior, how, chosen, first, out),
+    )
 
 
 def may_move(

@@ -34,7 +34,7 @@ from scstream.groups.grouping import Grouping
 from scstream.records import HISTORY as _HISTORY
 from scstream.sampler.learner import Learner, Outcome, learn
 from scstream.sampler.recipe import Batch, Recipe
-from scstream.sampler.rows import is_small
+from scstream.sampler.rows import is_quick
 from scstream.support.advice import Advice, advice_of, advised
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
@@ -46,7 +46,6 @@ from scstream.support.words import counted
 
 _HARDLY = 0.01  # a share of a batch's weight that is next to nothing
 _LOOKED_AT = 1, 2, 4, 8  # batches whose rows are looked at
-_FEW_ROWS = 2**12  # that clusters of so many columns as are few may have
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
@@ -215,7 +214,8 @@ class Learning(Describing):
         self.labels_ = like_input(outcome.labels, X)
         self.sublabels_ = like_input(outcome.sublabels, X)
         earlier = () if learner is None else self._history
-        self._history = deque((*earlier, outcome.record), maxlen=_HISTORY)
+        self._history = deque(earlier, maxlen=_HISTORY)
+        self._history.append(outcome.record)
         if new.repeats.told and "_told_of_repeats" not in self.__dict__:
             say_repeated()
             self._told_of_repeats = True
@@ -304,7 +304,7 @@ class Learning(Describing):
     def _needs_no_threads(self, learner: Learner, batch: Batch, engine: Engine) -> bool:
         """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
         n = 0 if engine.takes_tensors else batch.X.shape[0]
-        return not engine.takes_collections and is_small(learner.family, max(n, _FEW_ROWS))
+        return not engine.takes_collections and is_quick(learner.family, n)
 
 
 def _columns_of_numbers(X: Any, family: Family, names: Sequence[Any]) -> list[tuple[Any, Array]]:

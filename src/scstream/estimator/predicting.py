@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from scstream.families.scores import Points, Score
 from scstream.inputs import on_host
 from scstream.records import BatchRecord
 from scstream.sampler.learner import Learner
+from scstream.sampler.rows import is_quick
 from scstream.sampler.sweep import predictive
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
@@ -152,7 +153,8 @@ def _evaluated(
     X: Points,
 ) -> NDArray[Any]:
     """Return what is read off the scores of checked rows."""
-    with single_threaded():
+    limit = nullcontext() if is_quick(family, X.shape[0]) else single_threaded()
+    with limit:
         out: NDArray[Any]
         X = to_host(X) if family.narrows else X
         rows = family.narrowed(X)

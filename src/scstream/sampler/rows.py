@@ -15,12 +15,18 @@ from scstream.families.contract import Array
 from scstream.families.scores import Points
 from scstream.support.threads import taken
 
+_FEW_ROWS = 2**12  # that clusters of so many columns as are few may have
 FEW_NUMBERS = 2**19  # statistics of a batch that is learned before it is worth while to share work
 
 
 def is_small(family: Family, n: int) -> bool:
     """Whether a batch of n rows is learned so soon that threads and scores cost as much."""
     return n * len(family.prior) <= FEW_NUMBERS
+
+
+def is_quick(family: Family, n: int) -> bool:
+    """Whether n rows are so few, and their columns, that to limit threads costs more than work."""
+    return is_small(family, max(n, _FEW_ROWS))
 
 
 def some_rows(X: Points, most: int) -> Points:

@@ -249,7 +249,8 @@ class Standing:
 
     def forget(self, share: Array) -> Self:
         """Return the clusters with only a share (k,) of each one's past."""
-        return self if np.all(share == 1.0) else self._with_window(self.window.scaled(share))
+        some = np.count_nonzero(share != 1.0)
+        return self._with_window(self.window.scaled(share)) if some else self
 
     # -- the past -------------------------------------------------------------------------------
 

@@ -102,21 +102,20 @@ def _judged_at_once(
     """Do the same by one function of the core; None if a matrix failed."""
     (k, _, p), rules, prior = current.shape, ctx.rules, ctx.few_gaussians
     assert prior is not None
-    doubts = np.stack([doubt, state.past_doubt.diagonal() + state.now.doubt.diagonal()])
-    first, each, whole, ratio = np.empty((k, p)), np.empty((2, k, 2)), np.empty(k), np.empty((3, k))
-    how = ctx.alpha, rules.least_part, rules.doubt, CERTAIN if rules.cut_past else -1.0
-    if not core.judge_divisions(
-        state.past, state.now.current, current, doubts, prior, how, first, (each, whole, ratio)
-    ):
+    first, each, whole, better = (
+        np.empty((k, p)), np.empty((2, k, 2)), np.empty(k), np.empty(k, np.bool_)
+    )  # fmt: skip
+    apart = core.judge_divisions(
+        state.past, state.now.current, current, (doubt, state.past_doubt, state.now.doubt), prior,
+        (ctx.alpha, rules.least_part, rules.doubt, CERTAIN if rules.cut_past else -1.0), chosen,
+        first, (each, whole, better),
+    )  # fmt: skip
+    if apart < 0:
         return None
-    better = chosen & (ratio[0] > ratio[1])
-    apart = chosen & (ratio[2] > np.maximum(np.where(better, ratio[0], ratio[1]), 0.0))
     tried = state.having(attempt=state.attempt + chosen)
     tried.learn(LogMarginals(ctx.family, each[1], whole))
-    after = np.where(better[:, None], each[0], each[1])
     cut = first[None][: len(state.window.times)]  # a first batch has no past
-    tried = divided_anew(ctx, tried, better, cut, current, doubt, after)
-    return tried, bool(np.count_nonzero(apart))
+    return divided_anew(ctx, tried, better, cut, current, doubt, each[0]), apart > 0
 
 
 def first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array) -> Array:

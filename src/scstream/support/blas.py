@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -16,7 +15,7 @@ def _libraries() -> list[Any]:
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-class _Limit:
+class _Limit(ContextDecorator):
     """The limit, in force from the first that enters to the last that leaves.
 
     Nested limits would lift each other when threads enter and leave in turns, as the workers of
@@ -27,7 +26,7 @@ class _Limit:
         self._lock, self._inside = Lock(), 0
         self._before: list[tuple[Any, int]] = []
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
                 self._before = [(library, library.num_threads) for library in _libraries()]
@@ -36,7 +35,7 @@ class _Limit:
                         library.set_num_threads(1)
             self._inside += 1
 
-    def leave(self) -> None:
+    def __exit__(self, *error: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
@@ -48,11 +47,6 @@ class _Limit:
 _limit = _Limit()
 
 
-@contextmanager
-def single_threaded() -> Iterator[None]:
+def single_threaded() -> _Limit:
     """Return a context in which BLAS keeps to one thread."""
-    _limit.enter()
-    try:
-        yield
-    finally:
-        _limit.leave()
+    return _limit

@@ -86,8 +86,8 @@ NB_MODULE(_compiled, m) {
     m.def("keep_shares", &scstream::keep_shares, "past"_a.noconvert(), "now"_a.noconvert(),
           "prior"_a, "shares"_a.noconvert(), "limits"_a, "out"_a.noconvert());
     m.def("judge_divisions", &scstream::judge_divisions, "past"_a.noconvert(),
-          "now"_a.noconvert(), "tried"_a.noconvert(), "doubts"_a.noconvert(), "prior"_a, "how"_a,
-          "first"_a.noconvert(), "out"_a);
+          "now"_a.noconvert(), "tried"_a.noconvert(), "doubts"_a, "prior"_a, "how"_a,
+          "chosen"_a.noconvert(), "first"_a.noconvert(), "out"_a);
     m.def("refine", &scstream::refine, "rows"_a, "weight"_a.noconvert(), "cuts"_a,
           "chosen"_a.noconvert(), "prior"_a, "how"_a, "z"_a.noconvert(), "trial"_a.noconvert(),
           "sums"_a);

@@ -263,21 +263,27 @@ inline bool cut_pasts(const double *tried, const double *wholes, std::int64_t k,
     return true;
 }
 
-inline bool judge_divisions(const Block<const double> &past, const Block<const double> &now,
-                            const Block<const double> &tried, const Table<const double> &doubts,
-                            const nb::tuple &prior, const nb::tuple &how,
-                            const Table<double> &cut, const nb::tuple &out) {
+inline std::int64_t judge_divisions(const Block<const double> &past,
+                                    const Block<const double> &now,
+                                    const Block<const double> &tried, const nb::tuple &doubts,
+                                    const nb::tuple &prior, const nb::tuple &how,
+                                    const Row<const bool> &chosen, const Table<double> &cut,
+                                    const nb::tuple &out) {
     Marginals marginals = marginals_of(prior);
     const Ratio ratio = ratio_of(how);
     const std::int64_t k = length(past), p = marginals.p();
     const auto each = part<Block<double>>(out, 0);
     const auto whole = part<Row<double>>(out, 1);
-    const auto ratios = part<Table<double>>(out, 2);
+    const auto better = part<Row<bool>>(out, 2);
+    const auto doubt = part<Vector>(doubts, 0);
+    const auto past_doubt = part<Matrix>(doubts, 1), now_doubt = part<Matrix>(doubts, 2);
     for (const auto *parts : {&past, &now, &tried}) require_shape(*parts, k, 2, p);
-    require_shape(doubts, 2, k);
+    for (const auto *pairs : {&past_doubt, &now_doubt}) require_shape(*pairs, k, k);
+    require_shape(doubt, k);
+    require_shape(chosen, k);
     require_shape(each, 2, k, 2);
     require_shape(whole, k);
-    require_shape(ratios, 3, k);
+    require_shape(better, k);
     require_shape(cut, k, p);
     std::vector<double> rows(7 * k * p), level(7 * k);
     double *wholes = rows.data();  // the past's for now
@@ -285,7 +291,7 @@ inline bool judge_divisions(const Block<const double> &past, const Block<const d
         for (std::int64_t q = 0; q < p; ++q)
             wholes[r * p + q] = past(r, 0, q) + past(r, 1, q);
     const double certain = part<double>(how, 3);
-    if (!cut_pasts(tried.data(), wholes, k, marginals.prior(), certain, cut.data())) return false;
+    if (!cut_pasts(tried.data(), wholes, k, marginals.prior(), certain, cut.data())) return -1;
     // rows: pasts, wholes, presents, then parts as tried, and parts as they are
     const auto at = [&](std::int64_t block, std::int64_t r) { return &rows[(block * k + r) * p]; };
     for (std::int64_t r = 0; r < k; ++r)
@@ -300,19 +306,23 @@ inline bool judge_divisions(const Block<const double> &past, const Block<const d
             at(6, r)[q] = other;
         }
     marginals(rows.data(), 7 * k, level.data());
+    std::int64_t apart = 0;
     for (std::int64_t r = 0; r < k; ++r) {
         const auto known = [&](std::int64_t block) { return level[block * k + r]; };
+        const auto won = [&](std::int64_t one, std::int64_t other, double in_doubt) {
+            return ratio(at(one, r)[0], at(other, r)[0], known(one), known(other), known(1), in_doubt);
+        };
+        const double as_tried = won(3, 4, doubt(r)),
+                     as_is = won(5, 6, past_doubt(r, r) + now_doubt(r, r));
+        better(r) = chosen(r) && as_tried > as_is;
+        apart += chosen(r) && won(0, 2, 0.0) > std::max(better(r) ? as_tried : as_is, 0.0);
         whole(r) = known(1);
         for (int side = 0; side < 2; ++side) {
-            each(0, r, side) = known(3 + side);
+            each(0, r, side) = known((better(r) ? 3 : 5) + side);
             each(1, r, side) = known(5 + side);
         }
-        for (int i = 0; i < 2; ++i)
-            ratios(i, r) = ratio(at(3 + 2 * i, r)[0], at(4 + 2 * i, r)[0], known(3 + 2 * i),
-                                 known(4 + 2 * i), known(1), doubts(i, r));
-        ratios(2, r) = ratio(at(0, r)[0], at(2, r)[0], known(0), known(2), known(1), 0.0);
     }
-    return marginals.failed == 0;
+    return marginals.failed == 0 ? apart : -1;
 }
 
 // -- moves --------------------------------------------------------------------------------------
