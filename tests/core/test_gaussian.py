@@ -145,6 +145,10 @@ def test_predictives_are_students(functions):
         eta, level, power = np.empty_like(s), *np.empty((2, len(s)))
         core.student_forms(factors, eta)
         core.student_levels(factors, log_det, more, np.zeros(len(s)), level, power)
+        same = np.empty_like(factors), np.empty_like(level), np.empty_like(power)
+        assert core.predictives(s, prior, more, np.zeros(len(s)), *same) == 0
+        for at_once, one in zip(same, (factors, level, power), strict=True):
+            assert_array_equal(at_once, one)
         x = np.random.default_rng(4).normal(size=(len(s), d))
         got = level - power * np.log(scored(eta, x)) - 0.5 * d * np.log(2.0 * np.pi)
         kappa, mean, scatter = moments(prior + s, d)

@@ -343,6 +343,15 @@ def student_levels(
     core.student_levels(factors, log_det, more, log_weight, level, power)
 
 
+def predictives(
+    s: Floats, prior: Floats, more: float, log_weight: Floats, factors: Floats, level: Floats,
+    power: Floats,
+) -> int:  # fmt: skip
+    """Find the Student-t predictives of clusters (k, p): their `factor`, and `student_levels`."""
+    core = _algebra(len(prior))
+    return cast("int", core.predictives(s, prior, more, log_weight, factors, level, power))
+
+
 def directions(
     s: Floats, member: Floats, attempt: Ints, axes: int, prior: Floats, out: Floats
 ) -> None:
@@ -447,6 +456,11 @@ def split_ratios(
     _core.split_ratios(n, each, whole, doubt, alpha, least, out)
 
 
+def mirror(pairs: Floats) -> None:
+    """Add to each entry off the diagonal of a table (k, k) the one that mirrors it."""
+    _core.mirror(pairs)
+
+
 def neighbours(rivals: Ints, top: Ints, pairs: Ints) -> int:
     """Find pairs (a, b), a < b, of which one is among the commonest rivals of the other.
 
@@ -474,12 +488,9 @@ def neighbours(rivals: Ints, top: Ints, pairs: Ints) -> int:
 _MOST_COLUMNS = 15
 
 
-_HAS_STEPS = hasattr(_core, "may_move")
-
-
 def takes_steps(columns: int = 1) -> bool:
     """Whether the core has these functions for so many columns: the native one does."""
-    return _HAS_STEPS and columns <= _MOST_COLUMNS
+    return columns <= _MOST_COLUMNS and hasattr(_core, "may_move")
 
 
 def keep_shares(

@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from scstream.support.frozen import frozen
 from scstream.support.threads import together
 
 _FEWEST = 4096  # rows of a chunk
@@ -59,7 +60,7 @@ def cut(stop: int, size: int, start: int = 0) -> list[slice]:
     return [slice(a, min(a + size, stop)) for a in range(start, max(stop, start + 1), size)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """Sums over a run of chunks.
 

@@ -258,8 +258,7 @@ def seen_with(before: Array | None, table: Any, n_threads: int = 1) -> Array | N
     elif not isinstance(table, np.ndarray):
         return None
     ends = np.full((2, table.shape[1]), np.nan) if before is None else before.copy()
-    floats = table if table.dtype.char in "fd" else table.astype(np.float64)
-    rows = np.ascontiguousarray(floats)
+    rows = np.ascontiguousarray(table, np.float32 if table.dtype == np.float32 else np.float64)
 
     def widened(at: slice) -> Array:
         own = ends.copy()

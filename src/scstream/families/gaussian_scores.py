@@ -32,6 +32,13 @@ def shared(job: Callable[[slice], _Result], k: int, d: int) -> list[_Result]:
     return over_slices(job, k) if d >= MANY else [job(slice(None))]
 
 
+def _student_forms(factors: Array, d: int) -> Array:
+    """Return quadratic forms (k, p) of Student-t predictives, see `scstream.core`."""
+    out = np.empty(factors.shape)
+    shared(lambda cut: core.student_forms(factors[cut], out[cut]), len(out), d)
+    return out
+
+
 class PredictiveScore(StudentScore):
     """Student-t predictives by Cholesky factors; the quadratic forms are made when asked for."""
 
@@ -43,10 +50,11 @@ class PredictiveScore(StudentScore):
 
     @once
     def form(self) -> Products:
-        """The form."""
+        """The form, which does not hold the score."""
+        factors, const, power, d = self.factors, self.const, self.power, self.d
         return Products(
-            lambda: self.quad, self.const, self.power, self.d,
-            lambda: Triangular.of_factors(self.factors, self.const, self.power),
+            lambda: _student_forms(factors, d), const, power, d,
+            lambda: Triangular.of_factors(factors, const, power),
         )  # fmt: skip
 
     def __reduce__(self) -> Any:
@@ -56,12 +64,7 @@ class PredictiveScore(StudentScore):
     @once
     def quad(self) -> Array:
         """The quadratic forms (k, p)."""
-        out = np.empty(self.factors.shape)
-
-        def fill(cut: slice) -> None:
-            core.student_forms(self.factors[cut], out[cut])
-
-        shared(fill, len(out), self.d)
+        out: Array = self.form.eta
         return out
 
     def part(self, rows: slice) -> PredictiveScore:

@@ -156,9 +156,14 @@ class NormalWishart(Family):
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by Student-t predictives."""
-        d = len(self._m)
-        factors, log_det = self._factored(s[:, None], np.empty((0, d)))
-        const, power = np.empty(len(s)), np.empty(len(s))
-        more = self._nu - self._kappa
-        core.student_levels(factors, log_det, more, log_weight, const, power)
+        d, more = len(self._m), self._nu - self._kappa
+        factors, const, power = np.empty(s.shape), np.empty(len(s)), np.empty(len(s))
+
+        def fill(cut: slice) -> int:
+            out = factors[cut], const[cut], power[cut]
+            return core.predictives(s[cut], self._prior, more, log_weight[cut], *out)
+
+        if any(shared(fill, len(s), d)):
+            factors, log_det = self._factored(s[:, None], np.empty((0, d)))
+            core.student_levels(factors, log_det, more, log_weight, const, power)
         return PredictiveScore(factors, const, power, d)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "arrays.hpp"
 
@@ -136,6 +137,22 @@ inline void py_student_levels(const Matrix &factors, const Vector &log_det, doub
     require_shape(power, k);
     student_levels(factors.data(), k, prior, log_det.data(), log_weight.data(), level.data(),
                    power.data());
+}
+
+inline std::int64_t py_predictives(const Matrix &s, const Vector &row, double more,
+                                   const Vector &log_weight, const Table<double> &factors,
+                                   const Row<double> &level, const Row<double> &power) {
+    const Prior prior = prior_of(row, more);
+    const std::int64_t k = length(s);
+    require_shape(s, k, prior.p());
+    require_shape(factors, k, prior.p());
+    for (const auto *one : {&level, &power}) require_shape(*one, k);
+    require_shape(log_weight, k);
+    std::vector<double> log_det(k);
+    const std::int64_t failed = factor(s.data(), k, 1, prior, nullptr, factors.data(), log_det.data());
+    student_levels(factors.data(), k, prior, log_det.data(), log_weight.data(), level.data(),
+                   power.data());
+    return failed;
 }
 
 inline void py_directions(const Matrix &s, const Matrix &member,

@@ -61,6 +61,13 @@ inline void split_ratios(const Table<const double> &n, const Table<const double>
     }
 }
 
+inline void mirror(const Table<double> &pairs) {
+    const std::size_t k = pairs.shape(0);
+    require(pairs.shape(1) == k, "pairs are of the same clusters");
+    for (std::size_t a = 0; a < k; ++a)
+        for (std::size_t b = a + 1; b < k; ++b) pairs(a, b) = pairs(b, a) = pairs(a, b) + pairs(b, a);
+}
+
 // Fill the `most` commonest rivals of k clusters, and pairs of neighbours; return how many.
 inline std::int64_t find_neighbours(const std::int64_t *rivals, std::int64_t k, std::int64_t most,
                                     std::int64_t *top, std::int64_t *pairs) {

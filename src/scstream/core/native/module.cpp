@@ -31,6 +31,7 @@ NB_MODULE(_compiled, m) {
     m.def("split_ratios", &scstream::split_ratios, "n"_a.noconvert(), "each"_a.noconvert(),
           "whole"_a.noconvert(), "doubt"_a.noconvert(), "alpha"_a, "least"_a,
           "out"_a.noconvert());
+    m.def("mirror", &scstream::mirror, "pairs"_a.noconvert());
     m.def("neighbours", &scstream::neighbours, "rivals"_a.noconvert(), "top"_a.noconvert(),
           "pairs"_a.noconvert());
     m.def("count_marginals", &scstream::count_marginals, "sums"_a.noconvert(), "prior"_a,
@@ -69,6 +70,9 @@ NB_MODULE(_compiled, m) {
           "out"_a.noconvert(), unlocked);
     m.def("student_levels", &scstream::py_student_levels, "factors"_a.noconvert(),
           "log_det"_a.noconvert(), "more"_a, "log_weight"_a.noconvert(), "level"_a.noconvert(),
+          "power"_a.noconvert(), unlocked);
+    m.def("predictives", &scstream::py_predictives, "s"_a.noconvert(), "prior"_a.noconvert(),
+          "more"_a, "log_weight"_a.noconvert(), "factors"_a.noconvert(), "level"_a.noconvert(),
           "power"_a.noconvert(), unlocked);
     m.def("directions", &scstream::py_directions, "s"_a.noconvert(), "member"_a.noconvert(),
           "attempt"_a.noconvert(), "axes"_a, "prior"_a.noconvert(), "out"_a.noconvert(), unlocked);

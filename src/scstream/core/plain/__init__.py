@@ -15,13 +15,14 @@ from scstream.core.plain.gaussian import (
     drawn_scores,
     factor,
     log_normalisers,
+    predictives,
     set_prior,
     student_forms,
     student_levels,
     truncate,
 )
 from scstream.core.plain.logs import subtract_logs
-from scstream.core.plain.mixture import log_gammas, log_weights, neighbours, split_ratios
+from scstream.core.plain.mixture import log_gammas, log_weights, mirror, neighbours, split_ratios
 from scstream.core.plain.passes import (
     best_labels,
     choose_sublabels,
@@ -62,8 +63,10 @@ __all__ = [
     "log_normalisers",
     "log_weights",
     "middle",
+    "mirror",
     "neighbours",
     "pool",
+    "predictives",
     "scan",
     "score_observed",
     "score_pairs",

@@ -115,6 +115,17 @@ def student_levels(
 # -- cuts ---------------------------------------------------------------------------------------
 
 
+def predictives(
+    s: Floats, prior: Floats, more: float, log_weight: Floats, factors: Floats, level: Floats,
+    power: Floats,
+) -> int:  # fmt: skip
+    """Find the Student-t predictives of clusters."""
+    log_det = np.empty(len(s))
+    failed = factor(s[:, None], prior, np.empty((0, columns(prior))), factors, log_det)
+    student_levels(factors, log_det, more, log_weight, level, power)
+    return failed
+
+
 def directions(
     s: Floats, member: Floats, attempt: Ints, axes: int, prior: Floats, out: Floats
 ) -> None:
