@@ -258,7 +258,8 @@ def seen_with(before: Array | None, table: Any, n_threads: int = 1) -> Array | N
     elif not isinstance(table, np.ndarray):
         return None
     ends = np.full((2, table.shape[1]), np.nan) if before is None else before.copy()
-    rows = np.ascontiguousarray(table, np.float32 if table.dtype == np.float32 else np.float64)
+    kind: type[np.floating[Any]] = np.float32 if table.dtype == np.float32 else np.float64
+    rows = np.ascontiguousarray(table, kind)
 
     def widened(at: slice) -> Array:
         own = ends.copy()
