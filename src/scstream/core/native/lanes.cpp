@@ -1,5 +1,6 @@
 #include "lanes.hpp"
 
+#include <cmath>
 #include <cstring>
 
 namespace scstream {
@@ -124,6 +125,22 @@ void add_rows(const double *rows, std::int64_t p, std::int64_t m, const std::int
         double *SCSTREAM_ALONE to = sums + cell[i] * p;
         for (std::int64_t q = 0; q < p; ++q) to[q] += w * t[q];
     }
+}
+
+SCSTREAM_BEST_PROCESSOR
+std::int64_t fill_errors(const Proposals &of, const Narrow &by, std::int64_t m, Lane &off) {
+    const double two = by.k > 1 ? 1.0 : 0.0, three = by.k > 2 ? 1.0 : 0.0;
+    for (int i = 0; i < TILE; ++i) {
+        const double a = std::fabs(of.best[i]), b = two * std::fabs(of.second[i]);
+        const double c = three * std::fabs(of.third[i]), most = a > b ? a : b;
+        off.at[i] = of.off[i] + by.relative * ((most > c ? most : c) + by.base);
+    }
+    std::int64_t open = 0;
+    for (int i = 0; i < TILE; ++i) {
+        const double lead = static_cast<double>(of.best[i] - of.second[i]);
+        open += i < m && !(lead > CERTAIN + 2.0 * off.at[i]);
+    }
+    return open;
 }
 
 SCSTREAM_BEST_PROCESSOR

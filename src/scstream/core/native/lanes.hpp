@@ -57,6 +57,10 @@ void side_products(const double *rows, std::int64_t p, std::int64_t m, const dou
 void add_rows(const double *rows, std::int64_t p, std::int64_t m, const std::int64_t *cell,
               const Lane &weight, double *sums);
 
+// Fill how far each of a row's best three scores is off, at most; returns how many of m rows may
+// get another label than the best.
+std::int64_t fill_errors(const Proposals &of, const Narrow &by, std::int64_t m, Lane &off);
+
 // Uniforms for labels and sub-labels of the rows from one on.
 void fill_uniforms(const Key &key, std::int64_t row, Lane &label, Lane &sublabel);
 

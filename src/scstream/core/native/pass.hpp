@@ -215,23 +215,21 @@ class Chooser {
     void propose(const double *t, std::int64_t m, const Lane *uniforms) {
         narrow_columns(t, by_.p, columns_.data());
         scstream::propose(narrow_, columns_.data(), tile_);
-        open_ = 0;
-        if (uniforms == nullptr) return;
+        open_ = fill_errors(tile_, narrow_, m, off_);
+        if (uniforms == nullptr || open_ <= MANY) return;
         float uniform[TILE] = {}, slack[TILE] = {};
         for (std::int64_t i = 0; i < m; ++i) {
-            const double off = off_of(i);
             uniform[i] = static_cast<float>(uniforms->at[i]);
-            slack[i] = off < 1.0 ? static_cast<float>(2.0 * off) : 1.0f;
-            open_ += !(tile_.best[i] - tile_.second[i] > CERTAIN + 2.0 * off);
+            slack[i] = off_.at[i] < 1.0 ? static_cast<float>(2.0 * off_.at[i]) : 1.0f;
         }
-        if (open_ > MANY) draw(narrow_, uniform, slack, tile_);
+        draw(narrow_, uniform, slack, tile_);
     }
 
     // Choose a label for row i, or put it down for two exact scores to decide.
     void decide(std::int64_t i, Columns &T, const double *uniform, bool seconds, Tile &out) {
         const double best = tile_.best[i], second = tile_.second[i], third = tile_.third[i];
         const std::int64_t k = by_.k, first = tile_.first[i], next = tile_.next[i];
-        const double off = off_of(i);
+        const double off = off_.at[i];
         const bool known = off < 1e6 && first < k;
         const bool apart = known && (k < 2 || best - second > 2.0 * off);
         const bool ordered = known && (k < 3 || (next < k && second - third > 2.0 * off));
@@ -306,14 +304,6 @@ class Chooser {
         finish_scores(level_, power_, x);
     }
 
-    // How far each of the best three scores of row i is off, at most.
-    double off_of(std::int64_t i) const {
-        double size = std::fabs(tile_.best[i]);
-        if (by_.k > 1) size = std::max(size, std::fabs(static_cast<double>(tile_.second[i])));
-        if (by_.k > 2) size = std::max(size, std::fabs(static_cast<double>(tile_.third[i])));
-        return tile_.off[i] + narrow_.relative * (size + narrow_.base);
-    }
-
     const Scores by_;
     const Narrow narrow_;
     std::vector<float> columns_;
@@ -321,7 +311,7 @@ class Chooser {
     std::int64_t open_ = 0, pending_ = 0;
     Pending rows_[TILE];
     std::int64_t which_[3][TILE];
-    Lane one_, other_, uniform_, side_, level_, power_;
+    Lane off_, one_, other_, uniform_, side_, level_, power_;
     std::vector<std::int64_t> open_ones_;
     std::vector<double> exact_;
 };
