@@ -181,29 +181,25 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def resplit(
-        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
-    ) -> tuple[Array, Array]:
+    def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Try the better sub-label of ``sub`` for every point of the chosen clusters.
 
         Returns the sums (k, 2, p) that would result and the doubts (k,), zero for clusters not
-        chosen, and for all if nobody wants them. The points keep their sub-labels until `adopt`.
+        chosen. The points keep their sub-labels until `adopt`.
         """
 
     def refine(
         self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
     ) -> tuple[Array, Array]:
         """Do as `resplit` does, then, some rounds, again by the predictives of what resulted."""
-        by, before = sub, None
-        current, doubt = self.resplit(by, chosen, doubts=rounds == 0)
-        for left in reversed(range(rounds)):
-            if before is None or not _equal(current, before):
-                log_sub = np.log(current[..., 0] + 0.5 * alpha)
-                by = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
-            elif left:
-                continue  # every round from here on is as the one before
+        before, (current, doubt) = None, self.resplit(sub, chosen)
+        for _ in range(rounds):
+            if before is not None and _equal(current, before):
+                break  # every round from here on is as the one before
+            log_sub = np.log(current[..., 0] + 0.5 * alpha)
+            by = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
             before = current
-            current, doubt = self.resplit(by, chosen, doubts=left == 0)
+            current, doubt = self.resplit(by, chosen)
         return current, doubt
 
     @abstractmethod
@@ -308,11 +304,9 @@ class Engine(ABC):
         sums = self.sweep(score, sub, k, key)
         return [Part(0, 0, (sums.current, sums.rows, sums.rivals, np.triu(sums.doubt)))]
 
-    def resplit_parts(
-        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
-    ) -> list[Part]:
+    def resplit_parts(self, sub: Score, chosen: NDArray[np.bool_]) -> list[Part]:
         """Do as `resplit` does, and return sums whose total is what that returns."""
-        return [Part(0, 0, self.resplit(sub, chosen, doubts=doubts))]
+        return [Part(0, 0, self.resplit(sub, chosen))]
 
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component (n,) of other rows."""

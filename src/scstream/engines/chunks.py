@@ -153,17 +153,6 @@ class Tree:
             right, left = self.parts.pop(), self.parts.pop()
             self.parts.append(left.joined(right, 2 * left.chunks))
 
-    def closed(self) -> list[Part]:
-        """Return the parts of a run that ends the batch, those that can grow no more as one.
-
-        These are the ragged end, which `total` adds up first. So a run is always sent as a few
-        parts, however long it is.
-        """
-        while len(self.parts) > 1 and all(map(_grown, self.parts[-2:])):
-            right, left = self.parts.pop(), self.parts.pop()
-            self.parts.append(left.joined(right, 0))
-        return self.parts
-
     def total(self) -> Values:
         """Return the sums over everything, the ragged end from right to left."""
         total = self.parts[-1]
@@ -174,8 +163,3 @@ class Tree:
 
 def _halves(left: Part, right: Part) -> bool:
     return 0 < left.chunks == right.chunks and left.first % (2 * left.chunks) == 0
-
-
-def _grown(part: Part) -> bool:
-    """Whether a part at the end of the batch is nobody's right half."""
-    return part.chunks == 0 or part.first // part.chunks % 2 == 0

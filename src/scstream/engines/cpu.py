@@ -74,16 +74,12 @@ class CpuEngine(Engine):
         """Label every point and sum up as far as chunks go."""
         return self._batch.sweep(score, sub, k, key)
 
-    def resplit(
-        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
-    ) -> tuple[Array, Array]:
+    def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Try new sub-labels for the chosen clusters."""
-        current, doubt = Tree(self.resplit_parts(sub, chosen, doubts=doubts)).total()
+        current, doubt = Tree(self.resplit_parts(sub, chosen)).total()
         return current, doubt
 
-    def resplit_parts(
-        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
-    ) -> list[Part]:
+    def resplit_parts(self, sub: Score, chosen: NDArray[np.bool_]) -> list[Part]:
         """Try new sub-labels and sum up as far as chunks go."""
         return self._batch.resplit(sub, chosen)
 

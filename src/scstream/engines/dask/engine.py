@@ -207,9 +207,7 @@ class DaskEngine(Engine):
         """Label every point and sum up."""
         return finished_sweep(self._summed("sweep_parts", score, sub, k, key))
 
-    def resplit(
-        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
-    ) -> tuple[Array, Array]:
+    def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Try new sub-labels for the chosen clusters."""
         current, doubt = self._summed("resplit_parts", sub, chosen)
         return current, doubt

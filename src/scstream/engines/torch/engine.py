@@ -116,9 +116,7 @@ class TorchEngine(Engine):
         between = between / self._unit + np.diag(own)  # nobody is a rival of itself
         return finished_sweep((current, counts, rivals.astype(np.int64), between))
 
-    def resplit(
-        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
-    ) -> tuple[Array, Array]:
+    def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Try new sub-labels for the chosen clusters."""
         values = self._divided(sub, chosen, self._trial, None, "best")
         current, _, own = _read(values.cpu().numpy(), len(chosen))
