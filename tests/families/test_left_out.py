@@ -52,8 +52,8 @@ def totals_of(dense, z, weight, k):
 def test_each_row_is_scored_by_clusters_that_never_saw_it(case):
     family, T, dense, z, weight = problem(case)
     totals = totals_of(dense, z, weight, 4)
-    clusters = predictive(family, totals, ALPHA)
-    scores = LeftOutScore(family, totals, ALPHA, clusters, clusters).of_members(T, z, weight)
+    clusters = predictive(family, totals, totals[:, 0], ALPHA)
+    scores = LeftOutScore(family, totals, totals[:, 0], ALPHA, clusters, clusters).of_members(T, z, weight)
     everyone = totals[:, 0].sum() + ALPHA
     for i in range(30):
         for c in range(4):
@@ -75,8 +75,8 @@ def test_components_that_were_ruled_out_count_again_where_a_row_falls_far():
     family = Gaussian().prepare(X)
     T, weight = family.statistics(X), np.ones(60)
     totals = np.array([T[wrong == c].sum(axis=0) for c in range(3)])
-    clusters = predictive(family, totals, ALPHA)
-    score = LeftOutScore(family, totals, ALPHA, clusters, clusters)
+    clusters = predictive(family, totals, totals[:, 0], ALPHA)
+    score = LeftOutScore(family, totals, totals[:, 0], ALPHA, clusters, clusters)
     scores = score.of_members(T, wrong, weight)
     plain = clusters.block(T)
     fell = plain.max(axis=1) - scores.max(axis=1)

@@ -6,7 +6,7 @@ from sampler.driving import clusters_with_a_past
 from streams import blobs
 
 from scstream import ScStream
-from scstream.sampler.recent import recent_rows, seen_lately
+from scstream.sampler.recent import seen_lately
 
 PLACES = np.array([[0.0, 0.0], [14.0, 0.0], [0.0, 14.0], [14.0, 14.0]])
 
@@ -35,11 +35,29 @@ def test_where_nothing_is_forgotten_it_is_that_of_the_points(half_life) -> None:
         assert cluster.weight == pytest.approx(cluster.count / total, abs=0.01)
 
 
-def rows(before, after, past, current, pairs):
-    """Return the recent rows of ids, given those before as a dictionary."""
-    ids, had = np.array(list(before)), np.array(list(before.values()), dtype=float)
-    out = recent_rows((ids, had), np.array(after), np.array(past), np.array(current), pairs)
-    return dict(zip(after, out.tolist(), strict=True))
+@pytest.mark.parametrize("family", ["gaussian", "student", "diagonal"])
+def test_all_that_is_said_of_weights_describes_one_mixture(family) -> None:
+    """Of two equal clusters one jitters, and forgets its shape in nearly every batch.
+
+    By the points that shapes are made of it would get .39 of the rows.
+    """
+    rng, model = np.random.default_rng(0), ScStream(family, random_state=0)
+    for _ in range(30):
+        y = rng.integers(2, size=1000)
+        place = np.array([[0.0, 0.0], [40.0, 0.0]]) + [[0.0, 0.0], rng.normal(scale=1.5, size=2)]
+        X = place[y] + rng.normal(size=(1000, 2))
+        model.partial_fit(X)
+    assert model.n_clusters_ == 2
+    jitters = int(model.predict(place[1:])[0])
+    shares = {
+        "weight": next(c.weight for c in model.clusters_ if c.id == jitters),
+        "sample": np.mean(model.sample(20_000, random_state=0)[1] == jitters),
+        "predict": np.mean(model.predict(X) == jitters),
+    }
+    density = model.family_.log_predictive(place, model._learner.state.totals)
+    shares["score_samples"] = np.exp(model.score_samples(place[1:])[0] - density[1].max())
+    for name, share in shares.items():
+        assert 0.43 < share < 0.57, name
 
 
 def test_a_place_that_was_left_is_no_cluster_any_more() -> None:
@@ -58,12 +76,14 @@ def test_a_place_that_was_left_is_no_cluster_any_more() -> None:
 
 def test_who_has_no_recent_rows_is_gone_unless_it_is_new_or_the_last() -> None:
     state = clusters_with_a_past(3).advance(1.0)
-    old = state.having(lived=np.array([3, 3, 3]))
-    assert seen_lately(old, np.array([1.0 - 2.0**-50, 2.0, 3.0])).tolist() == [0, 1, 2]
-    assert seen_lately(old, np.array([0.9, 2.0, 0.0])).tolist() == [1]
-    assert seen_lately(old, np.array([0.5, 0.9, 0.0])).tolist() == [1]
-    new = state.having(lived=np.array([3, 3, 0]))
-    assert seen_lately(new, np.array([0.9, 2.0, 0.0])).tolist() == [1, 2]
+
+    def seen(lived, *earlier):
+        return seen_lately(state.having(lived=np.array(lived), earlier=np.array(earlier))).tolist()
+
+    assert seen([3, 3, 3], 1.0 - 2.0**-50, 2.0, 3.0) == [0, 1, 2]
+    assert seen([3, 3, 3], 0.9, 2.0, 0.0) == [1]
+    assert seen([3, 3, 3], 0.5, 0.9, 0.0) == [1]
+    assert seen([3, 3, 0], 0.9, 2.0, 0.0) == [1, 2]
 
 
 def test_it_is_saved(tmp_path) -> None:

@@ -64,7 +64,7 @@ def test_weights_are_dirichlet_with_alpha_left_for_clusters_unborn(drawn):
     _, state, asked = drawn
     weight = np.exp([score.eta[:, 0] for score, *_ in asked])
     assert np.all(weight.sum(axis=1) < 1.0)
-    n = state.totals[:, 0]
+    n = state.recent
     for i in range(3):
         beta = stats.beta(n[i], n.sum() - n[i] + ALPHA)
         assert stats.kstest(weight[:, i], beta.cdf).pvalue > RARE
@@ -175,7 +175,7 @@ def test_deterministic_sweep_is_that_of_the_reference(name, half_life):
 def test_predictive_weighs_clusters_by_their_counts(name):
     case = problem(name)
     totals = np.array([2.0, 0.5])[:, None] * case.sums()
-    got = predictive(case.family, totals, ALPHA).block(case.family.statistics(case.points))
+    got = predictive(case.family, totals, totals[:, 0], ALPHA).block(case.family.statistics(case.points))
     weight = totals[:, 0] / (totals[:, 0].sum() + ALPHA)
     density = case.family.log_predictive(case.points, totals)
     base = case.family.log_base(case.points)
@@ -216,7 +216,7 @@ def test_sweeps_from_the_truth_stay_there():
 def test_the_outlier_component_stands_behind_the_clusters_as_odds():
     case = problem("gaussian-2d")
     sums = case.sums().sum(axis=0)[None]
-    inner = predictive(case.family, case.sums(), ALPHA)
+    inner = predictive(case.family, case.sums(), case.sums()[:, 0], ALPHA)
     score = Outliers(0.2, sums).beside(inner, case.family)
     assert isinstance(score, JoinedScore)
     block = score.block(case.T)

@@ -119,6 +119,7 @@ _state = part(
     past=reals("K", 2, "P"),
     now=part(Sums, _make_sums, current=reals("K", 2, "P"), rows=ids("K", 2)),
     window=_window,
+    earlier=reals("K", low=0.0),
 )
 
 
@@ -248,7 +249,6 @@ learner = part(
     dormant=_dormant,
     scores=_sketch,
     warmup=many(_kept),
-    recent=reals("K", low=0.0),
     suspicion=number(0.0),
     repeats=_repeats,
     alike=_alike,

@@ -27,7 +27,6 @@ from scstream.inputs import on_host
 from scstream.records import BatchRecord
 from scstream.sampler.learner import Learner
 from scstream.sampler.rows import is_quick
-from scstream.sampler.sweep import predictive
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 from scstream.support.threads import allowed
@@ -49,7 +48,7 @@ class Predicting(Asked):
         learner = self._fitted(X)
         threads = check.resolve_threads(self.n_jobs)
         with allowed(threads):
-            score = predictive(learner.family, learner.state.totals, learner.alpha)
+            score = learner.predictive()
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
         ids = partial(named_labels, learner.state.ids, n_threads=threads)
@@ -62,7 +61,7 @@ class Predicting(Asked):
         With an outlier component, each row adds up to 1 minus the probability of that component.
         """
         learner = self._fitted(X)
-        score = predictive(learner.family, learner.state.totals, learner.alpha)
+        score = learner.predictive()
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
         return self._evaluate(learner.family, X, score, Probabilities(learner.state.k))

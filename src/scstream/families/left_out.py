@@ -46,15 +46,18 @@ class LeftOutScore:
     family : Family
     totals : ndarray (k, p)
         What the clusters have learned, these rows included.
+    n : ndarray (k,)
+        The points by which they are weighed.
     alpha : float
     clusters : Score
-        The predictive score of the clusters by weights ``N_k / (N + alpha)``.
+        The predictive score of the clusters by weights ``n / (sum of n + alpha)``.
     score : Score
         The same with what stands beside them.
     """
 
     family: Family
     totals: Array
+    n: Array
     alpha: float
     clusters: Score
     score: Score
@@ -119,14 +122,13 @@ class LeftOutScore:
         ``inside`` is what they are with them. A row that was alone scores as one that founds a
         cluster. Where a cluster has not what a row taught it, as after rounding, nothing changes.
         """
-        n = np.maximum(self.totals[:, 0], 1e-300)
-        left, whole = n[rows.z] - rows.weight, n.sum() + self.alpha
-        alone = left < 0.5 * rows.weight
+        n = np.maximum(self.n, 1e-300)
+        alone = self.totals[rows.z, 0] < 1.5 * rows.weight
         with np.errstate(all="ignore"):
-            own = self._without(rows, inside) + np.log(left / n[rows.z])
+            own = self._without(rows, inside) + np.log(1.0 - rows.weight / n[rows.z])
         if alone.any():
             founding = self.family.log_marginal(to_dense(rows.T[alone]))
-            own[alone] = founding + np.log(self.alpha / whole)
+            own[alone] = founding + np.log(self.alpha / (n.sum() + self.alpha))
         return np.where(np.isfinite(own), own, inside)
 
     def _without(self, rows: Members, inside: Array) -> Array:
@@ -135,7 +137,7 @@ class LeftOutScore:
         if quick is not None:
             out: Array = quick(rows, inside)
             return out
-        n, family = self.totals[:, 0], self.family
+        n, family = self.n, self.family
         out, step = np.empty(len(rows.z)), max(1, _CELLS // self.totals.shape[1])
         for a in range(0, len(out), step):
             T, z, weight = (each[a : a + step] for each in rows)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scstream.families.columns import Columns, numbers_of
 from scstream.families.gaps import observed_scores
 from scstream.sampler.scores import Sketch
-from scstream.sampler.sweep import next_point
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 
@@ -77,7 +76,7 @@ def assess(learner: Learner, X: Any, labels: NDArray[np.int64] | None = None) ->
         The labels whose probabilities are asked for; 0 for those that the model does not know.
     """
     family, k = learner.family, learner.state.k
-    score, level = next_point(family, learner.state.totals, learner.alpha, learner.outliers)
+    score, level = learner.next_point()
     ids = np.append(learner.state.ids, -1)
     plain = family.tabular or not isinstance(X, Columns)
     points = family.check(X if plain else numbers_of(X))

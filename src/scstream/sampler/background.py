@@ -215,7 +215,8 @@ def found_in_background(steps: Context, plan: Plan, state: State, time: float) -
         return state
     room = state.k if plan.max_clusters is None else plan.max_clusters - state.k
     X = steps.engine.sample(steps.rng, rules.seed_rows)
-    score = steps.all_components(predictive(steps.family, state.totals, steps.alpha), state)
+    clusters = predictive(steps.family, state.totals, state.recent, steps.alpha)
+    score = steps.all_components(clusters, state)
     usual = outliers.weight * X.shape[0]
     X = X[np.argmax(observed_scores(steps.family, score, X), axis=1) == state.k]
     if X.shape[0] < 2 * rules.points_a_group or room < 1:

@@ -33,7 +33,8 @@ class State(Standing):
         ids = next_id + np.arange(k)
         born = np.full(k, time)
         zero = np.zeros(k, dtype=np.int64)
-        return State(ids, born, zero, next_id + k, now, window, *window.past(), zero)
+        past, named = window.past(), (ids, born, zero, next_id + k)
+        return State(*named, now, window, *past, zero, np.zeros(k))
 
     def split(self, which: Ints, time: float) -> tuple[State, Ints]:
         """Return the clusters with the given ones split, and where their parts went (k, 2).
@@ -82,6 +83,7 @@ class State(Standing):
             window,
             *window.past(),
             attempt,
+            self._earlier_parted(which, major),
         )
         if self.known is not None:
             state.learn(self.known.split(which, major))
@@ -97,11 +99,27 @@ class State(Standing):
         old = past.sum(axis=1, keepdims=True) >= ONE
         return np.where(old, past, self.parts[which, :, 0])
 
-    def with_names_swapped(self, first: int, second: int) -> State:
-        """Return the clusters with two of them called each other's names."""
-        order = np.arange(self.k)
+    def _earlier_parted(self, which: Ints, major: Ints) -> Array:
+        """Return the earlier points of the clusters after a split, shared as all that is known."""
+        n = np.maximum(self.parts[which, :, 0], 0.0)  # rounding may cost it
+        share = n[np.arange(len(which)), 1 - major] / np.maximum(n.sum(axis=1), 1e-300)
+        moved = share * self.earlier[which]
+        out = np.append(self.earlier, moved)
+        out[which] -= moved
+        return out
+
+    def with_names_swapped(self, first: int, second: int, *, left: bool = False) -> State:
+        """Return the clusters with two of them called each other's names.
+
+        If the first place was left, what the two had goes to the second.
+        """
+        order, earlier = np.arange(self.k), self.earlier.copy()
         order[[first, second]] = second, first
-        return self.having(ids=self.ids[order], born=self.born[order], lived=self.lived[order])
+        if left:
+            earlier[[first, second]] = 0.0, earlier[first] + earlier[second]
+        return self.having(
+            ids=self.ids[order], born=self.born[order], lived=self.lived[order], earlier=earlier
+        )
 
     def merge(
         self, first: Ints, second: Ints, level: Array | None = None
@@ -147,8 +165,9 @@ class State(Standing):
         window = replace(
             self.window, sums=sums(self.window.sums), doubt=pairs(self.window.doubt, add=False)
         )
-        attempt = self.attempt.copy()
+        attempt, earlier = self.attempt.copy(), self.earlier.copy()
         attempt[a] = 0
+        earlier[a] += earlier[b]
         state = State(
             self.ids[kept],
             self.born[kept],
@@ -158,6 +177,7 @@ class State(Standing):
             window,
             *window.past(),
             attempt[kept],
+            earlier[kept],
         )
         if self.known is not None and level is not None:
             state.learn(self.known.merge(left, place[a], b, level))
@@ -185,6 +205,7 @@ class State(Standing):
             window,
             *window.past(),
             self.attempt[order],
+            self.earlier[order],
         )
 
     def found(self, clusters: Array, time: float) -> State:
@@ -213,6 +234,7 @@ class State(Standing):
             window,
             *window.past(),
             np.append(self.attempt, zero),
+            np.append(self.earlier, np.zeros(m)),
         )
 
 

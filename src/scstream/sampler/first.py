@@ -98,7 +98,6 @@ def learn_first(
         dormant,
         Sketch.nothing(),
         warmup,
-        state.totals[:, 0].copy(),
     )
     scores = first_scores(new, X, weight, rules)
     new = replace(new, scores=scores if batch.alike == 1.0 else scores.faded(1.0 / batch.alike))

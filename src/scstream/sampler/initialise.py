@@ -182,7 +182,8 @@ def _sample(steps: Context, rng: np.random.Generator) -> tuple[Points, int]:
 
 def _labels(steps: Context, start: _Start, X: Points) -> Labels:
     """Return the clusters of rows, numbered from 0 without gaps."""
-    score = predictive(start.family, start.state.totals, steps.alpha)
+    state = start.state
+    score = predictive(start.family, state.totals, state.recent, steps.alpha)
     best = np.argmax(observed_scores(start.family, score, X), axis=1)
     return np.unique(best, return_inverse=True)[1]
 

@@ -23,7 +23,7 @@ from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
 from scstream.sampler.rows import as_given
 from scstream.sampler.scores import Sketch
-from scstream.sampler.sweep import deterministic_sweep, next_point
+from scstream.sampler.sweep import deterministic_sweep, next_point, predictive
 from scstream.sampler.warmup import KeptBatch
 from scstream.support.frozen import frozen, made
 
@@ -56,8 +56,6 @@ class Learner:
         How expected recent rows were.
     warmup : tuple of KeptBatch
         The first rows, until there are enough of them; then empty.
-    recent : ndarray (k,)
-        Rows that each cluster got, older ones counting less, see `scstream.sampler.recent`.
     suspicion : float
         Nats by which recent batches would have been more probable beside a background, where one
         may arise, see `scstream.sampler.background`.
@@ -82,7 +80,6 @@ class Learner:
     dormant: Dormant
     scores: Sketch
     warmup: tuple[KeptBatch, ...]
-    recent: Array
     suspicion: float = 0.0
     repeats: Repeats = Repeats()
     alike: Alike = Alike()
@@ -102,7 +99,11 @@ class Learner:
 
     def next_point(self) -> tuple[Score, float]:
         """Return how the next point is scored, and what to add for its log density."""
-        return next_point(self.family, self.state.totals, self.alpha, self.outliers)
+        return next_point(self.family, self.state, self.alpha, self.outliers)
+
+    def predictive(self) -> Score:
+        """Return how clusters score rows, by their weights in the mixture."""
+        return predictive(self.family, self.state.totals, self.state.recent, self.alpha)
 
 
 @frozen

@@ -22,7 +22,7 @@ from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labelled, outcome_of
 from scstream.sampler.other_units import begins_anew, is_beyond, is_suspected, share_of_nobody
-from scstream.sampler.recent import latest_after, recent_after
+from scstream.sampler.recent import latest_after, seen_lately
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
 from scstream.sampler.rows import is_small, load_rows, ordered_rows, some_rows
@@ -128,7 +128,6 @@ def _recounted(learner: Learner, times: float) -> Learner:
         outliers=outliers,
         dormant=changed(dormant, sums=times * dormant.sums, most=times * dormant.most),
         warmup=tuple(kept.recounted(times) for kept in learner.warmup),
-        recent=times * learner.recent,
     )
 
 
@@ -195,8 +194,8 @@ def _learn_later(
         family = steps.family
     labels = labelled(steps, state, batch)
     state = as_learned(steps, state)
-    kept = recipe.forgetting.decay(batch.time - learner.time)
-    state, recent = recent_after((learner.state.ids, learner.recent), state, events, kept)
+    here = seen_lately(state)
+    state = state if len(here) == state.k else state.select(here)
     if rules.follow:
         family = family.follow(state.totals, state.current)
     if family.learns_tails and learner.n_batches % rules.tail_every == 0 and batch.X.shape[0]:
@@ -215,7 +214,6 @@ def _learn_later(
         learner.dormant.after(learner.state, state, events, rules),
         scores(),
         warmup=(),
-        recent=recent,
         suspicion=suspicion,
         repeats=learner.repeats,
         alike=learner.alike,

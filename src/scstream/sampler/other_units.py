@@ -58,7 +58,7 @@ def share_of_nobody(
 ) -> float:  # fmt: skip
     """Return the share of a batch's rows that no cluster of the past expects, by so many rows."""
     rows, family = some_rows(batch.X, most), learner.family
-    score, _ = next_point(family, past.totals, recipe.alpha, learner.outliers)
+    score, _ = next_point(family, past, recipe.alpha, learner.outliers)
     return float((CpuEngine().evaluate(family, rows, score, Best()) == past.k).mean())
 
 

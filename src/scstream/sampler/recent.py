@@ -1,8 +1,4 @@
-"""How many recent rows each cluster got: for the model, and for its share as people read it.
-
-A cluster that changes forgets most of its past, which no longer describes it (see `forgetting`).
-What it remembers says little about how many rows it gets then: one that moves and one that stays
-may get as many.
+"""How many of the latest rows each cluster got, for its share as people read it.
 
 A share is what the next row is expected to be: it is computed from the labels of the latest 1,000
 rows, or those of the last batch if it has more, older ones counting less.
@@ -17,36 +13,9 @@ import numpy as np
 from scstream.families.contract import Array
 from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.learned import Outcome
-from scstream.sampler.recipe import Events
 
 Pairs = Sequence[tuple[int, int]]
 _LATEST = 1000  # rows that shares are computed from
-
-
-def recent_after(
-    before: tuple[Ints, Array], state: State, events: Events, kept: float
-) -> tuple[State, Array]:
-    """Return the clusters seen lately after a batch, and their rows (k,).
-
-    ``before`` are the ids and rows before it (m,) each, and ``kept`` is what a row of the last
-    batch counts now. Where the user says what counts, clusters forget nothing else.
-    """
-    if not state.window.forgetting.adaptive:
-        return state, state.totals[:, 0].copy()
-    ids, had = before
-    if ids is state.ids:  # of a batch that changed no cluster
-        recent: Array = had * kept + state.current[:, 0]
-        if recent.min() >= 1.0:
-            return state, recent
-    else:
-        past = np.maximum(state.past[:, 0, 0] + state.past[:, 1, 0], 0.0)  # rounding may cost it
-        for name, place in events.moves:  # what a cluster had goes with it
-            pair = np.flatnonzero((state.ids == name) | (state.ids == place))
-            past[pair] = past[pair[::-1]]
-        pairs = events.splits + events.merges
-        recent = recent_rows((ids, had * kept), state.ids, past, state.current[:, 0], pairs)
-    here = seen_lately(state, recent)
-    return (state, recent) if len(here) == state.k else (state.select(here), recent[here])
 
 
 def latest_after(before: tuple[Ints, Array], state: State, outcome: Outcome) -> Array:
@@ -63,12 +32,13 @@ def latest_after(before: tuple[Ints, Array], state: State, outcome: Outcome) -> 
     return np.append(rows, had[-1] + now[-1])
 
 
-def seen_lately(state: State, recent: Array) -> Ints:
+def seen_lately(state: State) -> Ints:
     """Return who has recent rows, or was born in this batch: one of them at least.
 
     Others are places that clusters have left. They may be remembered for some half-lives more, but
     nothing is expected there.
     """
+    recent = state.recent
     here = (recent >= ONE) | state.present | (state.lived == 0)
     here[np.argmax(recent)] |= not here.any()
     return np.flatnonzero(here)

@@ -17,7 +17,6 @@ from scstream.families.log_totals import log_totals, row_log_totals
 from scstream.families.scores import Points, to_dense
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
-from scstream.sampler.sweep import next_point
 
 if TYPE_CHECKING:
     from scstream.sampler.learned import Learner
@@ -185,7 +184,7 @@ def first_scores(learner: Learner, X: Points, weight: Array, rules: Rules) -> Sk
 def log_densities(learner: Learner, X: Points, rules: Rules) -> Array:
     """Return the log predictive density of checked rows (n,)."""
     family = learner.family
-    score, level = next_point(family, learner.state.totals, learner.alpha, learner.outliers)
+    score, level = learner.next_point()
     if len(family.gaps(X)):
         totals = row_log_totals(observed_scores(family, score, X))
     else:
@@ -200,9 +199,9 @@ def log_densities_left_out(learner: Learner, X: Points, weight: Array) -> Array:
     was taught is not known for rows with gaps, nor where it is more than its cluster has, as
     after a move that gave it to another one: these are scored as they are.
     """
-    family, totals = learner.family, learner.state.totals
+    family, totals, recent = learner.family, learner.state.totals, learner.state.recent
     k, rows = len(totals), np.arange(X.shape[0])
-    score, level = next_point(family, totals, learner.alpha, learner.outliers)
+    score, level = learner.next_point()
     within = family.narrowed(X) if family.narrows else X
     scores, T = observed_scores(family, score, within), to_dense(family.statistics(within))
     z = np.argmax(scores[:, :k], axis=1)
@@ -215,7 +214,7 @@ def log_densities_left_out(learner: Learner, X: Points, weight: Array) -> Array:
     without[alone] = 0.0
     with np.errstate(all="ignore"):  # other rows than its own were taken from some clusters
         own = family.log_marginal(without + T) - family.log_marginal(without)
-        own += np.log(n) - np.log(totals[:, 0].sum() + learner.alpha)
+        own += np.log(recent[z] - weight) - np.log(recent.sum() + learner.alpha)
     known = taught & ~alone & np.isfinite(own)
     scores[rows, z] = np.where(alone, -np.inf, np.where(known, own, scores[rows, z]))
     return row_log_totals(scores) + family.log_base(X) + level

@@ -194,16 +194,16 @@ def keep_names(ctx: Context, before: State, state: State, splits: Pairs) -> tupl
             continue
         pair = np.concatenate([a, b])
         past, present = state.past[pair].sum(axis=1), state.current[pair]
-        whole, gone = past.sum(axis=0), False
+        whole, gone, left = past.sum(axis=0), False, False
         due = had.get(old, 0.0) * past[0, 0] / max(whole[0], 1e-300) * rows.sum()
         if rows[a[0]] <= ctx.rules.left_share * (due - ctx.rules.due_points):
-            gone = bool(near(ctx, past[:1], present[1:])[0])
+            gone = left = bool(near(ctx, past[:1], present[1:])[0])
             moves += [(old, new)] if gone else []
         elif rows[a].any():
             gain = further(ctx.family, whole, present)
             gone = bool(whole[0] >= ONE and gain[0] < 0.0 < gain[1])
         if gone:
-            state = state.with_names_swapped(int(a[0]), int(b[0]))
+            state = state.with_names_swapped(int(a[0]), int(b[0]), left=left)
     return state, moves
 
 

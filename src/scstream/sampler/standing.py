@@ -97,6 +97,9 @@ class Standing:
         The same of its doubts.
     attempt : ndarray (k,)
         How often the sub-clusters were restarted since the cluster last changed.
+    earlier : ndarray (k,)
+        Points of earlier batches, decayed. What a cluster forgets of its past no longer describes
+        its shape, but says how many points it gets.
     known : LogMarginals or None
         Those of this very state, once someone computed them.
     recalled : tuple or None
@@ -117,6 +120,7 @@ class Standing:
     past: Array
     past_doubt: Array
     attempt: Ints
+    earlier: Array
     known: LogMarginals | None = field(init=False, default=None, compare=False)
     recalled: tuple[Array, Array, LogMarginals] | None = field(
         init=False, default=None, compare=False
@@ -150,7 +154,8 @@ class Standing:
         window = replace(window, sums=times * window.sums, doubt=times * window.doubt)
         now = replace(now, current=times * now.current, doubt=times * now.doubt)
         past, doubt = times * self.past, times * self.past_doubt
-        new = self.having(window=window, now=now, past=past, past_doubt=doubt)
+        earlier = times * self.earlier
+        new = self.having(window=window, now=now, past=past, past_doubt=doubt, earlier=earlier)
         new.__dict__.update(known=None, recalled=None)
         return new
 
@@ -209,6 +214,12 @@ class Standing:
         out: Array = self.past_doubt + self.now.doubt
         return out
 
+    @property
+    def recent(self) -> Array:
+        """Points that each cluster got (k,), decayed: its weight in the mixture."""
+        current = self.now.current[:, :, 0]
+        return self.earlier + current[:, 0] + current[:, 1]
+
     @once
     def count(self) -> float:
         """How many points the clusters have together."""
@@ -230,7 +241,8 @@ class Standing:
         lived = self.lived + 1
         attempt = OF_A_KIND * (lived & 1)  # in every other batch attempts begin with the others
         named = self.ids, self.born, lived, self.next_id
-        return type(self)(*named, _nothing(k, p), window, past, past_doubt, attempt)
+        left = self.window.left_of(self.recent, past, time)
+        return type(self)(*named, _nothing(k, p), window, past, past_doubt, attempt, left)
 
     def share_left_of(self, before: Standing) -> float:
         """Return the share of an earlier state's points that these clusters still count."""

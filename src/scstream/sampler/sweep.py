@@ -14,6 +14,7 @@ from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import JoinedScore, Score
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context, Outliers
+from scstream.sampler.standing import Standing
 
 
 def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> State:
@@ -33,8 +34,8 @@ def draw_weights(ctx: Context, state: State) -> tuple[Array, Array]:
     """Return the statistics (3 k, p) of clusters and sub-clusters, and log weights (3 k,) drawn."""
     k, rng, everything = state.k, ctx.rng, state.everything
     n, weights = np.empty(3 * k + 1), np.empty(3 * k)
-    n[:-1], n[-1] = everything[:, 0], ctx.alpha
-    n[k:-1] += 0.5 * ctx.alpha
+    n[:k], n[-1] = state.recent, ctx.alpha
+    n[k:-1] = everything[k:, 0] + 0.5 * ctx.alpha
     n = np.maximum(n, 1e-3)
     core.log_weights(n, rng.standard_gamma(n + 1.0), rng.random(len(n)), weights)
     return everything, weights
@@ -63,10 +64,9 @@ def left_out_sweep(ctx: Context, state: State) -> State:
 
     The engine's labels are those by which the clusters have learned from the batch.
     """
-    totals = state.totals
-    clusters = predictive(ctx.family, totals, ctx.alpha)
+    clusters = _predictive(ctx, state)
     score = ctx.all_components(clusters, state)
-    left_out = LeftOutScore(ctx.family, totals, ctx.alpha, clusters, score)
+    left_out = LeftOutScore(ctx.family, state.totals, state.recent, ctx.alpha, clusters, score)
     now = ctx.engine.sweep(left_out, _part_score(ctx, state), state.k, None)
     return state.having(now=now)
 
@@ -91,7 +91,7 @@ def left_out_below(ctx: Context, k: int) -> float:
 
 
 def _predictive_pass(ctx: Context, state: State, key: Key | None) -> State:
-    score = predictive(ctx.family, state.totals, ctx.alpha)
+    score = _predictive(ctx, state)
     return _swept(ctx, state, score, _part_score(ctx, state), key)
 
 
@@ -106,24 +106,29 @@ def _swept(ctx: Context, state: State, score: Score, sub: Score, key: Key | None
     return state.having(now=ctx.engine.sweep(ctx.all_components(score, state), sub, state.k, key))
 
 
+def _predictive(ctx: Context, state: State) -> Score:
+    return predictive(ctx.family, state.totals, state.recent, ctx.alpha)
+
+
 def next_point(
-    family: Family, totals: Array, alpha: float, outliers: Outliers | None
+    family: Family, state: Standing, alpha: float, outliers: Outliers | None
 ) -> tuple[Score, float]:
     """Return a score whose total, with the level returned beside it, is the next point's density.
 
-    Its components are the clusters (k, p), one yet to be born, and the outliers' if there is one.
+    Its components are the clusters, one yet to be born, and the outliers' if there is one.
     """
-    unborn = np.log(alpha) - np.log(totals[:, 0].sum() + alpha)
+    totals, n = state.totals, state.recent
+    unborn = np.log(alpha) - np.log(n.sum() + alpha)
     nothing = np.zeros((1, totals.shape[1]))
     score: Score = JoinedScore(
-        [predictive(family, totals, alpha), family.predictive_score(nothing, np.array([unborn]))]
+        [predictive(family, totals, n, alpha), family.predictive_score(nothing, np.array([unborn]))]
     )
     if outliers is None:
         return score, 0.0
     return outliers.beside(score, family), float(np.log1p(-outliers.weight))
 
 
-def predictive(family: Family, totals: Array, alpha: float) -> Score:
-    """Return the predictive score of clusters (k, p) by weights ``N_k / (N + alpha)``."""
-    n = np.maximum(totals[:, 0], 1e-300)
+def predictive(family: Family, totals: Array, n: Array, alpha: float) -> Score:
+    """Return the predictive score of clusters (k, p) by weights ``n / (sum of n + alpha)``."""
+    n = np.maximum(n, 1e-300)
     return family.predictive_score(totals, np.log(n) - np.log(n.sum() + alpha))

@@ -76,7 +76,7 @@ def _predicting_best(
     for family in families:
         own, rows = family.of_columns_in(X)
         _, state = _clusters(own, draws, recipe, rows[::2], weight[::2])
-        score, level = next_point(own, state.totals, recipe.alpha, None)
+        score, level = next_point(own, state, recipe.alpha, None)
         found.append(log_totals(score, own.statistics(rows[1::2])) + level)
         if len(found) > 1 and found[-1].mean() < found[-2].mean():
             break

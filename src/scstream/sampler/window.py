@@ -139,6 +139,15 @@ class Window:
             weight=weight[kept],
         )
 
+    def left_of(self, points: Array, past: Array, time: float) -> Array:
+        """Return what is left at a later time of points (k,), of which the past (k, 2, p) is then.
+
+        With a kernel clusters forget nothing but what the past has forgotten.
+        """
+        if self.forgetting.kernel is not None or len(self.times) == 0:
+            return past[:, 0, 0] + past[:, 1, 0]
+        return points * self.forgetting.decay(time - self.times.item(-1))
+
     @property
     def is_one_sum(self) -> bool:
         """Whether the present is added to what is remembered, and gets no record of its own."""
