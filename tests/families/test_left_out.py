@@ -53,7 +53,9 @@ def test_each_row_is_scored_by_clusters_that_never_saw_it(case):
     family, T, dense, z, weight = problem(case)
     totals = totals_of(dense, z, weight, 4)
     clusters = predictive(family, totals, totals[:, 0], ALPHA)
-    scores = LeftOutScore(family, totals, totals[:, 0], ALPHA, clusters, clusters).of_members(T, z, weight)
+    scores = LeftOutScore(family, totals, totals[:, 0], ALPHA, clusters, clusters).of_members(
+        T, z, weight
+    )
     everyone = totals[:, 0].sum() + ALPHA
     for i in range(30):
         for c in range(4):

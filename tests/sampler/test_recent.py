@@ -44,7 +44,8 @@ def test_all_that_is_said_of_weights_describes_one_mixture(family) -> None:
     rng, model = np.random.default_rng(0), ScStream(family, random_state=0)
     for _ in range(30):
         y = rng.integers(2, size=1000)
-        place = np.array([[0.0, 0.0], [40.0, 0.0]]) + [[0.0, 0.0], rng.normal(scale=1.5, size=2)]
+        place = np.array([[0.0, 0.0], [40.0, 0.0]])
+        place[1] += rng.normal(scale=1.5, size=2)
         X = place[y] + rng.normal(size=(1000, 2))
         model.partial_fit(X)
     assert model.n_clusters_ == 2

@@ -175,7 +175,9 @@ def test_deterministic_sweep_is_that_of_the_reference(name, half_life):
 def test_predictive_weighs_clusters_by_their_counts(name):
     case = problem(name)
     totals = np.array([2.0, 0.5])[:, None] * case.sums()
-    got = predictive(case.family, totals, totals[:, 0], ALPHA).block(case.family.statistics(case.points))
+    got = predictive(case.family, totals, totals[:, 0], ALPHA).block(
+        case.family.statistics(case.points)
+    )
     weight = totals[:, 0] / (totals[:, 0].sum() + ALPHA)
     density = case.family.log_predictive(case.points, totals)
     base = case.family.log_base(case.points)

@@ -29,9 +29,7 @@ def seek_subclusters(steps: Context, state: State, forget: Forget | None = None)
     """
     if not (steps.rules.restarts and np.count_nonzero(state.present)):
         return set_present_apart(steps, state if forget is None else forget(state))
-    divided = divide(steps, state, state.present, keep_better=True, forget=forget)
-    state, current, doubt, apart = divided
-    state = take_clear_division(steps, state, current, doubt)
+    state, apart = divide(steps, state, state.present, keep_better=True, forget=forget)
     return set_present_apart(steps, state) if apart else state
 
 
@@ -43,17 +41,15 @@ def restart(steps: Context, state: State, chosen: NDArray[np.bool_]) -> State:
 def divide(
     ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *,
     keep_better: bool, forget: Forget | None = None,
-) -> tuple[State, Array, Array, bool]:  # fmt: skip
+) -> tuple[State, bool]:  # fmt: skip
     """Try a new division of the chosen clusters, let them forget, and judge it.
 
-    Also returns what was tried: sums (k, 2, p) and doubts (k,); and whether the present of some
-    cluster may have to be set apart.
+    Also returns whether the present of some cluster may have to be set apart.
     """
     current, doubt = try_division(ctx, state, chosen, key)
     if forget is not None:
         state = forget(state)
-    state, apart = judge_division(ctx, state, chosen, current, doubt, keep_better=keep_better)
-    return state, current, doubt, apart
+    return judge_division(ctx, state, chosen, current, doubt, keep_better=keep_better)
 
 
 def try_division(
@@ -131,42 +127,6 @@ def first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current: 
         some = current[which]
         first[:, which] = family.divide(wholes[:, which], family.boundary(some[:, 0], some[:, 1]))
     return first
-
-
-def is_clear(ctx: Context, current: Array, doubt: Array) -> NDArray[np.bool_]:
-    """Whether divisions (k, 2, p) of the present hardly doubt any point.
-
-    Parts of fewer points than they have statistics are too easily so, and those of nobody's.
-    """
-    first, second = current[:, 0, 0], current[:, 1, 0]
-    clear: NDArray[np.bool_] = doubt < ctx.rules.clear_doubt * (first + second)
-    if np.count_nonzero(clear):
-        clear &= np.minimum(first, second) >= current.shape[2]
-    return clear
-
-
-def take_clear_division(ctx: Context, state: State, current: Array, doubt: Array) -> State:
-    """Give clusters the division last tried where it is clear, and the present alone asks for it.
-
-    Of a past that came apart little by little only sums are left, those of one wide cluster. Cut
-    anywhere it makes two parts that nobody would believe in, whatever the present shows, and an old
-    division into nearly all and a few stays the better one for good. So the present decides, of
-    clusters that are not to be split as they are: the parts have their own past from then on, and
-    are split once that agrees.
-    """
-    clear = is_clear(ctx, current, doubt)
-    if not np.count_nonzero(clear):
-        return state
-    now = state.now
-    which = np.flatnonzero(clear & (log_hastings_now(ctx, state) <= 0.0))
-    tried = log_hastings_split(ctx, current[which], doubt[which])
-    old = log_hastings_split(ctx, now.current[which], now.doubt[which, which])
-    chosen = np.zeros_like(clear)
-    chosen[which] = tried > np.maximum(old, 0.0)
-    if not chosen.any():
-        return state
-    first = first_parts(ctx, state, chosen, current)
-    return divided_anew(ctx, state.having(known=None), chosen, first, current, doubt)
 
 
 def _cuts(ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None) -> Array:

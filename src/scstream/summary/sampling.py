@@ -24,7 +24,7 @@ def sample_rows(model: ScStream, n: int, random_state: Any) -> tuple[NDArray[Any
         raise ValueError(f"n must be a whole number of at least 1; got {n!r}.")
     rng = check.make_rng(random_state)
     family, state = model.family_, model._learner.state
-    weight = np.maximum(state.recent, 1e-300)  # all rows may be outliers
+    weight = np.maximum(model._learner.shares, 1e-300)  # all rows may be outliers
     place = rng.choice(len(weight), size=int(n), p=weight / weight.sum())
     posterior = family.prior + state.totals
     d = model.n_features_in_
