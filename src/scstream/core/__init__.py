@@ -591,8 +591,8 @@ def may_move(
     prior, how : tuple
         As in `judge_divisions`.
     limits : tuple
-        The reluctance of merges for each batch, and at most; the rows and the doubt from which best
-        labels mislead.
+        The reluctance of merges for each batch, and at most; the share of doubts about edges, and
+        what is free; the rows and the doubt from which best labels mislead.
     """
     return cast("bool", _core.may_move(standing, log_u, greedy, prior, how, limits))
 

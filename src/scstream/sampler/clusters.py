@@ -100,10 +100,15 @@ class State(Standing):
         return np.where(old, past, self.parts[which, :, 0])
 
     def _earlier_parted(self, which: Ints, major: Ints) -> Array:
-        """Return the earlier points of the clusters after a split, shared as all that is known."""
-        n = np.maximum(self.parts[which, :, 0], 0.0)  # rounding may cost it
+        """Return the earlier points of the clusters after a split.
+
+        Each part has those of its past. What was forgotten is shared as all that is known.
+        """
+        past, n = self.past[which, :, 0], np.maximum(self.parts[which, :, 0], 0.0)
+        forgotten = self.earlier[which] - past.sum(axis=1)
         share = n[np.arange(len(which)), 1 - major] / np.maximum(n.sum(axis=1), 1e-300)
-        moved = share * self.earlier[which]
+        moved = past[np.arange(len(which)), 1 - major] + share * forgotten
+        moved = np.clip(moved, 0.0, self.earlier[which])
         out = np.append(self.earlier, moved)
         out[which] -= moved
         return out

@@ -223,8 +223,8 @@ def may_move(ctx: Context, state: State, log_u: Array, *, greedy: bool) -> bool:
         ),
         log_u, greedy, prior, (ctx.alpha, rules.least_part, rules.doubt),
         (
-            rules.merge_reluctance, rules.merge_reluctance_most, rules.drawn_rows,
-            rules.drawn_doubt,
+            rules.merge_reluctance, rules.merge_reluctance_most, rules.sharp_edges,
+            rules.edges_free, rules.drawn_rows, rules.drawn_doubt,
         ),
     )  # fmt: skip
 
@@ -236,14 +236,18 @@ def decisions(
 
     That is logs of uniforms, or 0 if decisions are greedy: ``log_u``, for splits and then for
     merges. Besides, labels of a deterministic sweep cut a cluster sharply where it overlaps
-    another, and two parts fit what was cut better than one. Of many rows no such split is made:
+    another, and two parts fit what was cut better than one. So where there is much doubt about such
+    labels a split must win a share of it: about those of the past, and those of the present if
+    decisions are greedy, since that sweep was the last. Of many rows no such split is made at all:
     draws have shown what there is to split.
     """
-    splits = log_u[: state.k].copy()
+    k, rules = state.k, ctx.rules
+    doubt = state.past_doubt + state.now.doubt if greedy else state.past_doubt
+    edges = rules.sharp_edges * (doubt.sum(axis=1) - doubt.diagonal()) - rules.edges_free
     sharp = overlapping(ctx, state) if greedy else None
     if sharp is not None:
-        splits[sharp] = np.inf
-    return splits, log_u[state.k :]
+        edges[sharp] = np.inf
+    return log_u[:k] + np.maximum(edges, 0.0), log_u[k:]
 
 
 def overlapping(ctx: Context, state: State) -> NDArray[np.bool_] | None:

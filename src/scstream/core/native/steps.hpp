@@ -329,7 +329,7 @@ inline std::int64_t judge_divisions(const Block<const double> &past,
 
 // What moves must win besides: see `scstream.sampler.rules`.
 struct Margins {
-    double reluctance, most_reluctance, rows, doubt;
+    double reluctance, most_reluctance, edges, edges_free, rows, doubt;
 };
 
 // The clusters as they stand: statistics (3 k, p), rows (k, 2), rivals and doubts (k, k).
@@ -361,14 +361,19 @@ struct Standing {
         return static_cast<double>(rows(r, 0)) + static_cast<double>(rows(r, 1));
     }
 
-    // Whether best labels mislead about cluster r: see `scstream.sampler.split_merge.overlapping`.
-    bool overlaps(std::int64_t r, const Margins &margins) const {
-        const double n = count(r);
-        if (n < margins.rows) return false;
-        double others = 0.0;
+    // What a split of cluster r must win for the doubt about its edges.
+    double edges(std::int64_t r, const Margins &margins, bool greedy) const {
+        double before = 0.0, present = 0.0;
         for (std::int64_t s = 0; s < k(); ++s)
-            if (s != r) others += doubt(r, s);
-        return others > margins.doubt * n;
+            if (s != r) {
+                before += past_doubt(r, s);
+                present += doubt(r, s);
+            }
+        const double n = count(r);
+        if (greedy && n >= margins.rows && present > margins.doubt * n)
+            return std::numeric_limits<double>::infinity();
+        const double all = before + (greedy ? present : 0.0);
+        return std::max(margins.edges * all - margins.edges_free, 0.0);
     }
 };
 
@@ -382,7 +387,7 @@ inline bool may_split(const Standing &now, const double *log_u, bool greedy, con
         const double gain = ratio(now.everything(k + 2 * r, 0), now.everything(k + 2 * r + 1, 0),
                                   now.each(r, 0), now.each(r, 1), now.whole(r),
                                   now.past_doubt(r, r) + now.doubt(r, r));
-        if (here && gain > log_u[r] && !(greedy && now.overlaps(r, margins))) return true;
+        if (here && gain > log_u[r] && gain > log_u[r] + now.edges(r, margins, greedy)) return true;
     }
     return false;
 }
@@ -415,7 +420,7 @@ inline bool may_move(const nb::tuple &standing, const Vector &log_u, bool greedy
     const Standing now(standing);
     const Ratio ratio = ratio_of(how);
     const auto limit = [&](std::size_t i) { return part<double>(limits, i); };
-    const Margins margins{limit(0), limit(1), limit(2), limit(3)};
+    const Margins margins{limit(0), limit(1), limit(2), limit(3), limit(4), limit(5)};
     const std::int64_t k = now.k(), most = std::min(length(log_u) / std::max<std::int64_t>(k, 1), k) - 1;
     require(length(log_u) >= k && length(now.everything, 1) == marginals.p(),
             "arrays do not belong together");
