@@ -27,7 +27,8 @@ def passes(threads):
     family = Gaussian().prepare(X)
     T, label = family.statistics(X), rng.integers(2 * CLUSTERS, size=ROWS)
     parts = np.stack([T[label == c].sum(axis=0) for c in range(2 * CLUSTERS)])
-    score = predictive(family, parts[::2] + parts[1::2], 1.0)
+    whole = parts[::2] + parts[1::2]
+    score = predictive(family, whole, whole[:, 0], 1.0)
     sub = family.part_score(parts, np.log(parts[:, 0]))
     engine, found = CpuEngine(threads, sizes=Sizes(chunk_rows=512)), []
     engine.load(family, X, weight)
