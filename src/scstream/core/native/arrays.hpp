@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 namespace scstream {
 
@@ -55,5 +56,40 @@ T part(const nb::tuple &parts, std::size_t i) {
 inline void require(bool holds, const char *message) {
     if (!holds) throw nb::value_error(message);
 }
+
+template <typename Shaped>
+std::int64_t length(const Shaped &array, std::size_t axis = 0) {
+    return static_cast<std::int64_t>(array.shape(axis));
+}
+
+template <typename Shaped, typename... Size>
+void require_shape(const Shaped &array, Size... sizes) {
+    const std::int64_t expected[] = {static_cast<std::int64_t>(sizes)...};
+    for (std::size_t i = 0; i < sizeof...(sizes); ++i)
+        require(length(array, i) == expected[i], "arrays do not belong together");
+}
+
+// Each array has an entry for each of n rows.
+template <typename... Shaped>
+void require_rows(std::int64_t n, const Shaped &...arrays) {
+    require(((length(arrays) == n) && ...), "rows have other numbers");
+}
+
+// Rows by their labels below k: those of label c are from first[c] to first[c + 1]. Rows with other
+// labels are left out.
+struct Groups {
+    std::vector<std::int64_t> first, rows;
+
+    Groups(const std::int64_t *z, std::int64_t n, std::int64_t k) : first(k + 1) {
+        const auto inside = [&](std::int64_t i) { return 0 <= z[i] && z[i] < k; };
+        for (std::int64_t i = 0; i < n; ++i)
+            if (inside(i)) ++first[z[i] + 1];
+        for (std::int64_t c = 0; c < k; ++c) first[c + 1] += first[c];
+        rows.resize(first[k]);
+        std::vector<std::int64_t> next(first.begin(), first.end() - 1);
+        for (std::int64_t i = 0; i < n; ++i)
+            if (inside(i)) rows[next[z[i]]++] = i;
+    }
+};
 
 }  // namespace scstream

@@ -40,8 +40,7 @@ inline void approach(const Table<const double> &rows, const Table<const double> 
     double *least = nearest.data(), *sums = cumulated.data(), total = 0.0;
     std::int64_t *own = z.data();
     require(m > 0 && centre.shape(0) == 1, "there is no new centre");
-    for (const std::size_t length : {square.shape(0), nearest.shape(0), z.shape(0), cumulated.shape(0)})
-        require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
+    require_rows(n, square, nearest, z, cumulated);
     for (std::int64_t c = 0; c < m; ++c) require(0 <= pick[c] && pick[c] < n, "a pick is no row");
     for (std::int64_t i = 0; i < n; ++i) require(0 <= own[i] && own[i] < m, "a centre is no pick");
     const double length = squares[pick[m - 1]];
@@ -73,11 +72,9 @@ inline void choose_nearest(const Table<const double> &rows, const Table<const do
     const Grid<const double> far = grid(apart);
     const double *squares = square.data(), *length = lengths.data();
     std::int64_t *own = z.data();
-    require(static_cast<std::int64_t>(square.shape(0)) == n &&
-                static_cast<std::int64_t>(z.shape(0)) == n &&
-                static_cast<std::int64_t>(lengths.shape(0)) == m && far.rows == m &&
-                far.columns == m,
-            "rows and centres have other numbers");
+    require_rows(n, square, z);
+    require_rows(m, lengths);
+    require_shape(apart, m, m);
     for (std::int64_t i = 0; i < n; ++i) require(0 <= own[i] && own[i] < m, "a row has no centre");
     nb::gil_scoped_release free;
     std::vector<double> reach(static_cast<std::size_t>(n)), farthest(static_cast<std::size_t>(m), -1.0);

@@ -47,13 +47,6 @@ struct Sums {
         : current(k * 2 * p), doubt(pairs ? k * k : k), rows(pairs ? 2 * k : 0),
           rivals(pairs ? k * k : 0) {}
 
-    void clear() {
-        clear(current);
-        clear(doubt);
-        clear(rows);
-        clear(rivals);
-    }
-
     void add(const Sums &more) {
         add(current, more.current);
         add(doubt, more.doubt);
@@ -62,11 +55,6 @@ struct Sums {
     }
 
   private:
-    template <typename T>
-    static void clear(std::vector<T> &of) {
-        std::fill(of.begin(), of.end(), T{});
-    }
-
     template <typename T>
     static void add(std::vector<T> &to, const std::vector<T> &more) {
         for (std::size_t i = 0; i < to.size(); ++i) to[i] += more[i];
@@ -127,7 +115,7 @@ void over_chunks(const Cut &cut, std::int64_t n, const Sums &empty, const Begin 
     together(cut.threads, cut.chunks(n), [&] {
         return [&, fill = begin(), own = Tree::Owned()](std::int64_t i) mutable {
             if (own)
-                own->clear();
+                *own = empty;
             else
                 own = std::make_unique<Sums>(empty);
             fill(i * cut.rows, std::min(n, (i + 1) * cut.rows), *own);

@@ -58,12 +58,9 @@ struct Factors {
 
 inline Factors factors_of(const Block<const double> &W, const Table<const double> &b,
                           std::int64_t d) {
-    const Factors out{W.data(), grid(b), static_cast<std::int64_t>(b.shape(0)), d};
-    require(out.b.columns == d && static_cast<std::int64_t>(W.shape(0)) == out.k &&
-                static_cast<std::int64_t>(W.shape(1)) == d &&
-                static_cast<std::int64_t>(W.shape(2)) == d,
-            "factors are of other columns");
-    return out;
+    require_shape(b, length(W), d);
+    require_shape(W, length(W), d, d);
+    return {W.data(), grid(b), length(W), d};
 }
 
 inline void distances(const Table<const double> &Z, const Block<const double> &W,
@@ -73,15 +70,14 @@ inline void distances(const Table<const double> &Z, const Block<const double> &W
     const Grid<const double> points = grid(Z);
     const std::int64_t d = points.columns;
     const Factors by = factors_of(W, b, d);
-    const auto m = static_cast<std::int64_t>(out.shape(0));
-    require(static_cast<std::int64_t>(rows.shape(0)) == m &&
-                static_cast<std::int64_t>(which.shape(0)) == m &&
-                (far.shape(0) == 0 || static_cast<std::int64_t>(far.shape(0)) == m),
-            "rows and components have other numbers");
-    for (std::int64_t i = 0; i < m; ++i)
-        require(0 <= rows.data()[i] && rows.data()[i] < points.rows && 0 <= which.data()[i] &&
-                    which.data()[i] < by.k,
-                "there is no such row or component");
+    const std::int64_t m = length(out);
+    const bool limited = length(far) > 0;
+    require_rows(m, rows, which);
+    if (limited) require_rows(m, far);
+    for (std::int64_t i = 0; i < m; ++i) {
+        require(0 <= rows(i) && rows(i) < points.rows, "there is no such row");
+        require(0 <= which(i) && which(i) < by.k, "there is no such component");
+    }
     nb::gil_scoped_release free;
     std::vector<double> side(static_cast<std::size_t>(d * ABREAST), 0.0);
     double found[ABREAST], limit[ABREAST];
@@ -93,7 +89,6 @@ inline void distances(const Table<const double> &Z, const Block<const double> &W
             const double *z = points[rows.data()[i]];
             for (std::int64_t a = 0; a < d; ++a) side[a * ABREAST + i - at] = z[a];
         }
-        const bool limited = far.shape(0) > 0;
         for (std::int64_t i = 0; limited && i < ABREAST; ++i)
             limit[i] = i < end - at ? far.data()[at + i] : -1.0;
         measure(side.data(), by.W + c * d * d, by.b[c], d, d, limited ? limit : nullptr, found);
@@ -109,8 +104,8 @@ inline void leading_distances(const Table<const double> &Z, const Block<const do
     const Grid<double> to = grid(out);
     const std::int64_t d = points.columns;
     const Factors by = factors_of(W, b, d);
-    require(to.rows == points.rows && to.columns == by.k && 0 <= m && m <= d,
-            "distances have another shape");
+    require_shape(out, points.rows, by.k);
+    require(0 <= m && m <= d, "W has no such rows");
     nb::gil_scoped_release free;
     std::vector<double> side(static_cast<std::size_t>(m * ABREAST), 0.0);
     double found[ABREAST];
@@ -143,11 +138,9 @@ static void invert(const double *L, std::int64_t d, double *SCSTREAM_ALONE W) {
 
 inline void invert_factors(const Table<const double> &factors, const Block<double> &W) {
     const Grid<const double> rows = grid(factors);
-    const auto d = static_cast<std::int64_t>(W.shape(2));
-    require(static_cast<std::int64_t>(W.shape(0)) == rows.rows &&
-                static_cast<std::int64_t>(W.shape(1)) == d &&
-                rows.columns == (d + 1) * (d + 2) / 2,
-            "factors are of other columns");
+    const std::int64_t d = length(W, 2);
+    require_shape(W, rows.rows, d);
+    require_shape(factors, rows.rows, (d + 1) * (d + 2) / 2);
     nb::gil_scoped_release free;
     for (std::int64_t c = 0; c < rows.rows; ++c)
         invert(rows[c] + 1 + d, d, W.data() + c * d * d);
@@ -174,22 +167,12 @@ inline void sum_products(const Table<const double> &Z, const Row<const double> &
                          const Block<double> &out) {
     const Grid<const double> points = grid(Z);
     const std::int64_t n = points.rows, d = points.columns, p = (d + 1) * (d + 2) / 2;
-    const auto k = static_cast<std::int64_t>(out.shape(0));
-    require(out.shape(1) == 2 && static_cast<std::int64_t>(out.shape(2)) == p,
-            "sums have another shape");
-    for (const std::size_t length : {weight.shape(0), share.shape(0), z.shape(0)})
-        require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
+    const std::int64_t k = length(out);
+    require_shape(out, k, 2, p);
+    require_rows(n, weight, share, z);
     nb::gil_scoped_release free;
     std::fill(out.data(), out.data() + 2 * k * p, 0.0);
-    std::vector<std::int64_t> first(static_cast<std::size_t>(k) + 1, 0), order;
-    const auto inside = [&](std::int64_t i) { return 0 <= z.data()[i] && z.data()[i] < k; };
-    for (std::int64_t i = 0; i < n; ++i)
-        if (inside(i)) ++first[z.data()[i] + 1];
-    for (std::int64_t c = 0; c < k; ++c) first[c + 1] += first[c];
-    order.resize(first[k]);
-    std::vector<std::int64_t> next(first.begin(), first.end() - 1);
-    for (std::int64_t i = 0; i < n; ++i)
-        if (inside(i)) order[next[z.data()[i]]++] = i;
+    const Groups by(z.data(), n, k);
     const std::vector<double> zeros(static_cast<std::size_t>(d), 0.0);
     for (std::int64_t c = 0; c < k; ++c)
         for (std::int64_t side = 0; side < 2; ++side) {
@@ -197,8 +180,8 @@ inline void sum_products(const Table<const double> &Z, const Row<const double> &
             const double *held[4] = {zeros.data(), zeros.data(), zeros.data(), zeros.data()};
             double w[4] = {};
             int many = 0;
-            for (std::int64_t at = first[c]; at < first[c + 1]; ++at) {
-                const std::int64_t i = order[at];
+            for (std::int64_t at = by.first[c]; at < by.first[c + 1]; ++at) {
+                const std::int64_t i = by.rows[at];
                 const double two = weight.data()[i] * share.data()[i];
                 const double mine = side ? two : weight.data()[i] - two;
                 if (mine == 0.0) continue;
@@ -209,10 +192,8 @@ inline void sum_products(const Table<const double> &Z, const Row<const double> &
                 many = 0;
             }
             if (many == 0) continue;
-            for (; many < 4; ++many) {
-                held[many] = zeros.data();
-                w[many] = 0.0;
-            }
+            std::fill(held + many, held + 4, zeros.data());
+            std::fill(w + many, w + 4, 0.0);
             add_four(held, w, d, to);
         }
 }

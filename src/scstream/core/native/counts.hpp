@@ -86,9 +86,8 @@ template <typename Index>
 CountRows<Index> compressed(const nb::tuple &given) {
     const auto data = part<Row<const double>>(given, 0);
     const auto indices = part<Row<const Index>>(given, 1), indptr = part<Row<const Index>>(given, 2);
-    require(indptr.shape(0) > 0 && indices.shape(0) == data.shape(0), "these are no compressed rows");
-    return {data.data(), indices.data(), indptr.data(),
-            static_cast<std::int64_t>(indptr.shape(0)) - 1, static_cast<std::int64_t>(data.shape(0))};
+    require(length(indptr) > 0 && length(indices) == length(data), "these are no compressed rows");
+    return {data.data(), indices.data(), indptr.data(), length(indptr) - 1, length(data)};
 }
 
 // Do a job with rows of counts, compressed if they came as a table.
@@ -309,12 +308,13 @@ inline void add_rises(const nb::tuple &counts, const Table<const double> &conc,
                       const Table<double> &out) {
     const Grid<const double> by = grid(conc);
     const Grid<double> to = grid(out);
-    const bool all = z.shape(0) == 0 && (to.rows == 0 || to.columns == by.rows);
+    const bool all = length(z) == 0 && (to.rows == 0 || to.columns == by.rows);
     require(all || to.columns == 1 || to.columns == 2, "rows have one component each or two");
-    require(all || (static_cast<std::int64_t>(z.shape(0)) == to.rows), "rows need a label each");
-    require(less.shape(0) == 0 || (!all && less.shape(0) == z.shape(0)), "rows need a weight each");
+    if (!all) require_rows(to.rows, z);
+    if (length(less) > 0) require_rows(all ? 0 : to.rows, less);
     for (std::size_t i = 0; i < z.shape(0); ++i)
-        require(0 <= z.data()[i] && z.data()[i] < by.rows / to.columns, "a label is none");
+        require(0 <= z(i) && z(i) < by.rows / to.columns, "a label is none");
+    const double *weight = length(less) > 0 ? less.data() : nullptr;
     with_counts(counts, by.columns, [&](const auto &rows) {
         require(rows.fit(to.rows, by.columns), "rows have other numbers");
         nb::gil_scoped_release free;
@@ -323,9 +323,9 @@ inline void add_rises(const nb::tuple &counts, const Table<const double> &conc,
             for (Terms terms(by); first < rows.n; first += ROWS)
                 terms.add(rows, first, std::min(first + ROWS, rows.n), to);
         else if (to.columns == 1)
-            add_own<1>(rows, by, z.data(), less.shape(0) ? less.data() : nullptr, to);
+            add_own<1>(rows, by, z.data(), weight, to);
         else
-            add_own<2>(rows, by, z.data(), less.shape(0) ? less.data() : nullptr, to);
+            add_own<2>(rows, by, z.data(), weight, to);
     });
 }
 
@@ -356,12 +356,10 @@ inline void count_marginals(const Table<const double> &sums, const nb::tuple &pr
     const auto conc = part<Row<const double>>(prior, 0), gammas = part<Row<const double>>(prior, 1);
     const std::int64_t k = clusters.rows, d = clusters.columns;
     const double *own = conc.data(), *of_prior = gammas.data();
-    require(static_cast<std::int64_t>(conc.shape(0)) == d &&
-                static_cast<std::int64_t>(gammas.shape(0)) == d,
-            "the prior has other columns than the clusters");
-    require(one.shape(0) == out.shape(0) && other.shape(0) == out.shape(0), "pairs need two each");
+    require_rows(d, conc, gammas);
+    require_rows(length(out), one, other);
     for (std::size_t i = 0; i < out.shape(0); ++i)
-        require(0 <= one.data()[i] && one.data()[i] < k && other.data()[i] < k, "no such cluster");
+        require(0 <= one(i) && one(i) < k && other(i) < k, "no such cluster");
     nb::gil_scoped_release free;
     double whole = 0.0;
     for (std::int64_t j = 1; j < d; ++j) whole += own[j];

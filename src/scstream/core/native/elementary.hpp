@@ -94,12 +94,6 @@ inline double log_gamma(double x) {
     return stirling(small ? x + STIRLING : x) - logarithm(factors);
 }
 
-// Minus the log-probability of a label that leads another by -gap.
-inline double certainty(double gap) {
-    if (!(gap >= -CERTAIN)) return 0.0;
-    return gap > CERTAIN ? gap : logarithm(1.0 + exponential(gap));
-}
-
 // Philox 4x32 with ten rounds: the counter is (row, sweep, batch), the key is the seed.
 struct Uniforms {
     double label, sublabel;

@@ -24,12 +24,9 @@ struct Centred {
 inline Centred centred(const nb::tuple &given, std::int64_t d) {
     const auto centre = part<Table<const double>>(given, 0);
     const auto matrix = part<Block<const double>>(given, 1);
-    const Grid<const double> centres = grid(centre);
-    require(centres.columns == d && static_cast<std::int64_t>(matrix.shape(0)) == centres.rows &&
-                static_cast<std::int64_t>(matrix.shape(1)) == d &&
-                static_cast<std::int64_t>(matrix.shape(2)) == d,
-            "components have other columns than the rows");
-    return {centres, matrix.data()};
+    require_shape(centre, length(matrix), d);
+    require_shape(matrix, length(matrix), d, d);
+    return {grid(centre), matrix.data()};
 }
 
 // The Cholesky factor of some columns of a matrix (d, d), and distances by it.
@@ -101,15 +98,14 @@ inline void score_observed(const Table<const double> &rows, const nb::tuple &pat
     const auto order = part<Row<const std::int64_t>>(patterns, 0),
                starts = part<Row<const std::int64_t>>(patterns, 1);
     const std::int64_t d = Z.columns, k = by.centre.rows, n = order.shape(0),
-                       groups = static_cast<std::int64_t>(starts.shape(0)) - 1;
-    for (const auto &table : {base, fall})
-        require(table.rows == d + 1 && table.columns == k, "each number of columns needs a level");
-    require(n == Z.rows && to.rows == n && to.columns == k && groups >= 0, "rows have other numbers");
+                       groups = length(starts) - 1;
+    for (const auto *table : {&level, &power}) require_shape(*table, d + 1, k);
+    require_rows(n, rows);
+    require_shape(out, n, k);
     for (std::int64_t i = 0; i < n; ++i)
-        require(0 <= order.data()[i] && order.data()[i] < n, "there is no such row");
+        require(0 <= order(i) && order(i) < n, "there is no such row");
     for (std::int64_t g = 0; g < groups; ++g)
-        require(0 <= starts.data()[g] && starts.data()[g] < starts.data()[g + 1] &&
-                    starts.data()[g + 1] <= n,
+        require(0 <= starts(g) && starts(g) < starts(g + 1) && starts(g + 1) <= n,
                 "a pattern needs rows");
     nb::gil_scoped_release free;
     Factored factored(d);
@@ -134,17 +130,16 @@ inline void complete_rows(const Table<const double> &rows, const Row<const std::
     const Grid<double> to = grid(out);
     const Centred by = centred(components, Z.columns);
     const auto dof = part<Row<const double>>(components, 2);
-    const Grid<const double> normal = grid(part<Table<const double>>(draws, 0));
+    const auto normal = part<Table<const double>>(draws, 0);
     const auto chi = part<Row<const double>>(draws, 1);
     const std::int64_t d = Z.columns, n = Z.rows, k = by.centre.rows;
-    const bool drawn = normal.rows > 0;
-    require(static_cast<std::int64_t>(z.shape(0)) == n && to.rows == n &&
-                to.columns == (d + 1) * (d + 2) / 2 &&
-                static_cast<std::int64_t>(dof.shape(0)) == k &&
-                (!drawn || (normal.rows == n && normal.columns == d &&
-                            static_cast<std::int64_t>(chi.shape(0)) == n)),
-            "rows have other numbers");
-    for (std::int64_t i = 0; i < n; ++i) require(0 <= z.data()[i] && z.data()[i] < k, "no label");
+    const bool drawn = length(normal) > 0;
+    require_rows(n, z, out);
+    require_rows(k, dof);
+    if (drawn) require_rows(n, normal, chi);
+    if (drawn) require_shape(normal, n, d);
+    require_shape(out, n, (d + 1) * (d + 2) / 2);
+    for (std::int64_t i = 0; i < n; ++i) require(0 <= z(i) && z(i) < k, "no label");
     nb::gil_scoped_release free;
     Factored factored(d);
     std::vector<double> row(static_cast<std::size_t>(d)), more(static_cast<std::size_t>(d * d));
@@ -164,7 +159,7 @@ inline void complete_rows(const Table<const double> &rows, const Row<const std::
             double t = centre[at[i]];
             for (std::int64_t j = 0; j < q; ++j) t += factored[i][j] * factored.y(j);
             for (std::int64_t j = q; drawn && j <= i; ++j)
-                t += std::sqrt(spread) * factored[i][j] * normal[r][j];
+                t += std::sqrt(spread) * factored[i][j] * normal(r, j);
             row[at[i]] = t;
             for (std::int64_t j = q; !drawn && j <= i; ++j) {
                 double s = 0.0;

@@ -61,11 +61,6 @@ void truncate(const double *past, std::int64_t m, std::int64_t d, const Planes &
 using Vector = Row<const double>;
 using Matrix = Table<const double>;
 
-template <typename Shaped>
-std::int64_t length(const Shaped &array, std::size_t axis = 0) {
-    return static_cast<std::int64_t>(array.shape(axis));
-}
-
 // The columns of which rows have p statistics.
 inline std::int64_t columns_of(std::int64_t p) {
     std::int64_t d = 0;
@@ -77,13 +72,6 @@ inline std::int64_t columns_of(std::int64_t p) {
 
 inline Prior prior_of(const Vector &row, double more = 0.0) {
     return {row.data(), columns_of(length(row)), more};
-}
-
-template <typename Shaped, typename... Size>
-void require_shape(const Shaped &array, Size... sizes) {
-    const std::int64_t expected[] = {static_cast<std::int64_t>(sizes)...};
-    for (std::size_t i = 0; i < sizeof...(sizes); ++i)
-        require(length(array, i) == expected[i], "arrays do not belong together");
 }
 
 inline std::int64_t py_factor(const Block<const double> &s, const Vector &row, const Matrix &vector,
@@ -131,10 +119,7 @@ inline void py_student_levels(const Matrix &factors, const Vector &log_det, doub
                               const Row<double> &power) {
     const std::int64_t k = length(factors);
     const Prior prior{nullptr, columns_of(length(factors, 1)), more};
-    require_shape(log_det, k);
-    require_shape(log_weight, k);
-    require_shape(level, k);
-    require_shape(power, k);
+    require_rows(k, log_det, log_weight, level, power);
     student_levels(factors.data(), k, prior, log_det.data(), log_weight.data(), level.data(),
                    power.data());
 }
@@ -146,8 +131,7 @@ inline std::int64_t py_predictives(const Matrix &s, const Vector &row, double mo
     const std::int64_t k = length(s);
     require_shape(s, k, prior.p());
     require_shape(factors, k, prior.p());
-    for (const auto *one : {&level, &power}) require_shape(*one, k);
-    require_shape(log_weight, k);
+    require_rows(k, log_weight, level, power);
     std::vector<double> log_det(k);
     const std::int64_t failed = factor(s.data(), k, 1, prior, nullptr, factors.data(), log_det.data());
     student_levels(factors.data(), k, prior, log_det.data(), log_weight.data(), level.data(),

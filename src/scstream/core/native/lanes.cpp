@@ -36,8 +36,7 @@ void fill_columns(const Rows &rows, const std::int64_t *row, double *columns) {
     for (int i = 0; i < TILE; ++i) columns[i] = 1.0;
     for (std::int64_t j = 0; j < d; ++j) {
         double x[TILE];
-        for (int i = 0; i < TILE; ++i)
-            x[i] = rows.wide ? rows.wide[row[i] * d + j] : rows.narrow[row[i] * d + j];
+        for (int i = 0; i < TILE; ++i) x[i] = rows(row[i], j);
         for (int i = 0; i < TILE; ++i) z[j * TILE + i] = (x[i] - rows.shift[j]) / rows.scale[j];
     }
     for (std::int64_t a = 0; a < d; ++a)

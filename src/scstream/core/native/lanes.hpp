@@ -22,16 +22,8 @@ struct Rows {
 
     std::int64_t statistics() const { return (d + 1) * (d + 2) / 2; }
 
-    // Fill the statistics of a row.
-    void fill(std::int64_t row, double *t) const {
-        double *z = t + 1, *to = t + 1 + d;
-        t[0] = 1.0;
-        for (std::int64_t j = 0; j < d; ++j) {
-            const double x = wide ? wide[row * d + j] : narrow[row * d + j];
-            z[j] = (x - shift[j]) / scale[j];
-        }
-        for (std::int64_t a = 0; a < d; ++a)
-            for (std::int64_t b = a; b < d; ++b) *to++ = z[a] * z[b];
+    double operator()(std::int64_t i, std::int64_t j) const {
+        return wide ? wide[i * d + j] : narrow[i * d + j];
     }
 };
 

@@ -14,12 +14,6 @@ namespace scstream {
 struct Forms {
     Grid<const double> a, b, c, power;
 
-    double operator()(std::int64_t r, std::int64_t j, const double *of) const {
-        const std::int64_t d = a.columns;
-        const double form = a[r][j] + b[r][j] * of[d + j] + c[r][j] * of[2 * d + j];
-        return of[j] > 0.0 && form > 1.0 ? form : 1.0;
-    }
-
     // Whether the next column has another power: until then logarithms are taken together.
     bool ends(std::int64_t r, std::int64_t j) const {
         return j + 1 == a.columns || power[r][j + 1] != power[r][j];
@@ -54,21 +48,6 @@ static void fill_losses(const Forms &by, std::int64_t r, const std::vector<Lane>
     }
 }
 
-// What a row loses under a component: the same, bit by bit.
-inline double loss(const Forms &by, std::int64_t r, const double *of) {
-    double out = 0.0, product = 1.0, exponents = 0.0;
-    for (std::int64_t j = 0; j < by.a.columns; ++j) {
-        const double found = product * by(r, j, of);
-        exponents += exponent(found);
-        product = mantissa(found);
-        if (!by.ends(r, j)) continue;
-        out += by.power[r][j] * (logarithm(product) + exponents * (LN2_HIGH + LN2_LOW));
-        product = 1.0;
-        exponents = 0.0;
-    }
-    return out;
-}
-
 inline void subtract_logs(const Table<const double> &T, const nb::tuple &forms,
                           const Row<const std::int64_t> &z, const Table<double> &out) {
     const auto form = [&](std::size_t i) { return grid(part<Table<const double>>(forms, i)); };
@@ -78,30 +57,30 @@ inline void subtract_logs(const Table<const double> &T, const nb::tuple &forms,
     const std::int64_t k = by.a.rows, d = by.a.columns, n = rows.rows;
     for (const auto &table : {by.b, by.c, by.power})
         require(table.rows == k && table.columns == d, "forms have other numbers");
-    const bool all = z.shape(0) == 0 && to.columns == k;
-    require(rows.columns == 1 + 3 * d && to.rows == n, "rows have other columns than the forms");
-    require(all || (static_cast<std::int64_t>(z.shape(0)) == n && to.columns == 2),
-            "rows need a label each, and two scores");
+    const bool all = length(z) == 0 && to.columns == k;
+    require(rows.columns == 1 + 3 * d, "rows have other columns than the forms");
+    require_rows(n, out);
+    if (!all) require_rows(n, z);
+    require(all || to.columns == 2, "rows with labels need two scores");
     for (std::size_t i = 0; i < z.shape(0); ++i)
-        require(0 <= z.data()[i] && 2 * z.data()[i] + 1 < k, "a label is none");
+        require(0 <= z(i) && 2 * z(i) + 1 < k, "a label is none");
     nb::gil_scoped_release free;
-    if (!all) {
-        for (std::int64_t i = 0; i < n; ++i)
-            for (std::int64_t r = 0; r < 2; ++r) to[i][r] -= loss(by, 2 * z.data()[i] + r, rows[i] + 1);
-        return;
-    }
+    const std::vector<std::int64_t> same(all ? n : 0);
+    const Groups groups(all ? same.data() : z.data(), n, all ? 1 : k / 2);
     std::vector<Lane> of(static_cast<std::size_t>(3 * d));
     Lane found;
-    for (std::int64_t start = 0; start < n; start += TILE) {
-        const std::int64_t m = std::min<std::int64_t>(TILE, n - start);
-        for (std::int64_t j = 0; j < 3 * d; ++j)
-            for (std::int64_t i = 0; i < TILE; ++i)
-                of[j].at[i] = i < m ? rows[start + i][1 + j] : 0.0;
-        for (std::int64_t r = 0; r < k; ++r) {
-            fill_losses(by, r, of, found);
-            for (std::int64_t i = 0; i < m; ++i) to[start + i][r] -= found.at[i];
+    for (std::size_t c = 0; c + 1 < groups.first.size(); ++c)
+        for (std::int64_t at = groups.first[c]; at < groups.first[c + 1]; at += TILE) {
+            const std::int64_t *row = &groups.rows[at];
+            const std::int64_t m = std::min<std::int64_t>(TILE, groups.first[c + 1] - at);
+            for (std::int64_t j = 0; j < 3 * d; ++j)
+                for (std::int64_t i = 0; i < TILE; ++i)
+                    of[j].at[i] = i < m ? rows[row[i]][1 + j] : 0.0;
+            for (std::int64_t r = 0; r < to.columns; ++r) {
+                fill_losses(by, 2 * c + r, of, found);
+                for (std::int64_t i = 0; i < m; ++i) to[row[i]][r] -= found.at[i];
+            }
         }
-    }
 }
 
 }  // namespace scstream

@@ -28,10 +28,9 @@ inline void normalise(double *logs, std::int64_t n, double more) {
 
 inline void log_weights(const Row<const double> &n, const Row<const double> &gamma,
                         const Row<const double> &u, const Row<double> &out) {
-    const auto m = static_cast<std::int64_t>(n.shape(0)), k = (m - 1) / 3;
-    require(m == 3 * k + 1, "k clusters have 3 k + 1 counts");
-    require(gamma.shape(0) == n.shape(0) && u.shape(0) == n.shape(0), "as many draws as counts");
-    require(static_cast<std::int64_t>(out.shape(0)) == 3 * k, "3 k weights");
+    const std::int64_t k = length(out) / 3;
+    require_rows(3 * k, out);
+    require_rows(3 * k + 1, n, gamma, u);
     const auto drawn = [&](std::int64_t r) {
         return logarithm(std::max(gamma(r), 1e-300)) + logarithm(std::max(1.0 - u(r), 1e-300)) / n(r);
     };
@@ -41,29 +40,34 @@ inline void log_weights(const Row<const double> &n, const Row<const double> &gam
         normalise(out.data() + k + 2 * r, 2, -std::numeric_limits<double>::infinity());
 }
 
+// What makes up the ratio of a split.
+struct Ratio {
+    double alpha, least, doubt;
+
+    // Of parts that count a and b, with log marginals, against the whole.
+    double operator()(double a, double b, double each, double other, double whole,
+                      double in_doubt) const {
+        if (!(a > least && b > least)) return -std::numeric_limits<double>::infinity();
+        // the sum is the same whichever part comes first
+        const double gain = (log_gamma(a) + each) + (log_gamma(b) + other);
+        return logarithm(alpha) + gain - log_gamma(a + b) - whole + doubt * in_doubt;
+    }
+};
+
 inline void split_ratios(const Table<const double> &n, const Table<const double> &each,
                          const Row<const double> &whole, const Row<const double> &doubt,
                          double alpha, double least, const Row<double> &out) {
-    const std::size_t k = out.shape(0);
-    require(n.shape(0) == k && n.shape(1) == 2 && each.shape(0) == k && each.shape(1) == 2 &&
-                whole.shape(0) == k && doubt.shape(0) == k,
-            "arrays do not belong together");
-    const double log_alpha = logarithm(alpha);
-    for (std::size_t r = 0; r < k; ++r) {
-        const double a = n(r, 0), b = n(r, 1);
-        if (a > least && b > least) {
-            // the sum is the same whichever part comes first
-            const double gain = (log_gamma(a) + each(r, 0)) + (log_gamma(b) + each(r, 1));
-            out(r) = log_alpha + gain - log_gamma(a + b) - whole(r) + doubt(r);
-        } else {
-            out(r) = -std::numeric_limits<double>::infinity();
-        }
-    }
+    const std::int64_t k = length(out);
+    for (const auto *parts : {&n, &each}) require_shape(*parts, k, 2);
+    require_rows(k, whole, doubt);
+    const Ratio ratio{alpha, least, 1.0};
+    for (std::int64_t r = 0; r < k; ++r)
+        out(r) = ratio(n(r, 0), n(r, 1), each(r, 0), each(r, 1), whole(r), doubt(r));
 }
 
 inline void mirror(const Table<double> &pairs) {
     const std::size_t k = pairs.shape(0);
-    require(pairs.shape(1) == k, "pairs are of the same clusters");
+    require_shape(pairs, k, k);
     for (std::size_t a = 0; a < k; ++a)
         for (std::size_t b = a + 1; b < k; ++b) pairs(a, b) = pairs(b, a) = pairs(a, b) + pairs(b, a);
 }
@@ -99,12 +103,11 @@ inline std::int64_t find_neighbours(const std::int64_t *rivals, std::int64_t k, 
 
 inline std::int64_t neighbours(const Table<const std::int64_t> &rivals,
                                const Table<std::int64_t> &top, const Table<std::int64_t> &pairs) {
-    const std::size_t k = rivals.shape(0), most = top.shape(1);
-    require(rivals.shape(1) == k && top.shape(0) == k && pairs.shape(0) == k * most &&
-                pairs.shape(1) == 2,
-            "arrays do not belong together");
-    return find_neighbours(rivals.data(), static_cast<std::int64_t>(k),
-                           static_cast<std::int64_t>(most), top.data(), pairs.data());
+    const std::int64_t k = length(rivals), most = length(top, 1);
+    require_shape(rivals, k, k);
+    require_shape(top, k);
+    require_shape(pairs, k * most, 2);
+    return find_neighbours(rivals.data(), k, most, top.data(), pairs.data());
 }
 
 }  // namespace scstream

@@ -36,9 +36,7 @@ inline Rows rows_of(const nb::tuple &given) {
         out.d = narrow.shape(1);
     }
     const auto shift = part<Row<const double>>(given, 1), scale = part<Row<const double>>(given, 2);
-    require(static_cast<std::int64_t>(shift.shape(0)) == out.d &&
-                static_cast<std::int64_t>(scale.shape(0)) == out.d,
-            "the frame has other columns than the rows");
+    require(length(shift) == out.d && length(scale) == out.d, "the frame has other columns");
     out.shift = shift.data();
     out.scale = scale.data();
     return out;
@@ -61,31 +59,16 @@ struct Scores {
         if (power == nullptr || !(power[c] > 0.0)) return x;
         return level[c] - power[c] * (x > 1.0 ? logarithm(std::min(x, 1e300)) : 0.0);
     }
-
-    // Fill the products with two components, which `finish_scores` makes scores.
-    void products(const double *t, std::int64_t c, std::int64_t b, double &one,
-                  double &other) const {
-        const double *e = eta + c * p, *f = eta + b * p;
-        double x = 0.0, y = 0.0;
-        for (std::int64_t q = 0; q < p; ++q) {
-            x += t[q] * e[q];
-            y += t[q] * f[q];
-        }
-        one = x;
-        other = y;
-    }
 };
 
 inline Scores scores_of(const nb::tuple &given, std::int64_t p) {
     const auto eta = part<Table<const double>>(given, 0);
     const auto level = part<Row<const double>>(given, 1), power = part<Row<const double>>(given, 2);
-    const std::size_t k = eta.shape(0);
-    require(static_cast<std::int64_t>(eta.shape(1)) == p, "parameters are of other statistics");
-    require(level.shape(0) == power.shape(0) && (power.shape(0) == 0 || power.shape(0) == k),
-            "each component needs a level and a power, or none does");
-    const bool plain = power.shape(0) == 0;
-    return {eta.data(), plain ? nullptr : level.data(), plain ? nullptr : power.data(),
-            static_cast<std::int64_t>(k), p};
+    const std::int64_t k = length(eta);
+    require_shape(eta, k, p);
+    const bool plain = length(power) == 0;
+    require_rows(plain ? 0 : k, level, power);
+    return {eta.data(), plain ? nullptr : level.data(), plain ? nullptr : power.data(), k, p};
 }
 
 inline Key key_of(const nb::tuple &words) {
@@ -469,8 +452,7 @@ inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const 
     const Scores by = scores_of(scores, p), own = scores_of(pairs, p);
     require(by.k > 0 && own.k % 2 == 0 && own.k / 2 <= by.k,
             "there must be components, and two for each cluster");
-    for (const std::size_t length : {weight.shape(0), z.shape(0), sub.shape(0)})
-        require(static_cast<std::int64_t>(length) == n, "rows have other numbers");
+    require_rows(n, weight, z, sub);
     const Key keyed = key ? key_of(*key) : Key{};
     const Labelled found{z.data(), sub.data(), weight.data()};
     const Cut chunks = cut_of(cut);
@@ -485,35 +467,18 @@ inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const 
 
 inline void fill_statistics(const nb::tuple &rows, const Table<double> &out) {
     const Rows points = rows_of(rows);
-    const std::int64_t p = points.statistics();
-    require(static_cast<std::int64_t>(out.shape(0)) == points.n &&
-                static_cast<std::int64_t>(out.shape(1)) == p,
-            "rows have other statistics");
+    require_shape(out, points.n, points.statistics());
     nb::gil_scoped_release free;
-    for (std::int64_t i = 0; i < points.n; ++i) points.fill(i, out.data() + i * p);
-}
-
-// Finds the best components of rows.
-class Finder {
-  public:
-    Finder(const Rows &rows, const Scores &by, std::int64_t *out)
-        : rows_(rows), out_(out), chooser_(by), T_(by.p) {}
-
-    void operator()(std::int64_t begin, std::int64_t end) {
-        for (std::int64_t start = begin; start < end; start += TILE) {
-            const std::int64_t m = T_.take(rows_, start, end);
-            chooser_.choose(T_, m, nullptr, false, tile_);
-            std::copy(tile_.label, tile_.label + m, out_ + start);
-        }
+    const std::int64_t d = points.d;
+    double *t = out.data();
+    for (std::int64_t i = 0; i < points.n; ++i) {
+        const double *z = t + 1;
+        *t++ = 1.0;
+        for (std::int64_t j = 0; j < d; ++j) *t++ = (points(i, j) - points.shift[j]) / points.scale[j];
+        for (std::int64_t a = 0; a < d; ++a)
+            for (std::int64_t b = a; b < d; ++b) *t++ = z[a] * z[b];
     }
-
-  private:
-    const Rows rows_;
-    std::int64_t *const out_;
-    Chooser chooser_;
-    Columns T_;
-    Tile tile_;
-};
+}
 
 inline void best_labels(const nb::tuple &rows, const nb::tuple &scores,
                         const Row<std::int64_t> &out, std::int64_t threads) {
@@ -521,11 +486,17 @@ inline void best_labels(const nb::tuple &rows, const nb::tuple &scores,
     const Rows points = rows_of(rows);
     const std::int64_t n = points.n;
     const Scores by = scores_of(scores, points.statistics());
-    require(static_cast<std::int64_t>(out.shape(0)) == n && by.k > 0, "rows have other numbers");
+    require_rows(n, out);
+    require(by.k > 0, "there must be components");
     nb::gil_scoped_release free;
     together(threads, (n + ROWS - 1) / ROWS, [&] {
-        return [n, find = Finder(points, by, out.data())](std::int64_t i) mutable {
-            find(i * ROWS, std::min(n, (i + 1) * ROWS));
+        return [&, chooser = Chooser(by), T = Columns(by.p), tile = Tile()](std::int64_t i) mutable {
+            const std::int64_t end = std::min(n, (i + 1) * ROWS);
+            for (std::int64_t start = i * ROWS; start < end; start += TILE) {
+                const std::int64_t m = T.take(points, start, end);
+                chooser.choose(T, m, nullptr, false, tile);
+                std::copy(tile.label, tile.label + m, out.data() + start);
+            }
         };
     });
 }
@@ -540,11 +511,9 @@ struct Chosen {
            const Row<std::int64_t> &seconds, const Row<double> &doubts)
         : z(labels.data()), second(seconds.shape(0) ? seconds.data() : nullptr),
           doubt(doubts.data()), uniform(u.shape(0) ? u.data() : nullptr) {
-        const auto count = static_cast<std::size_t>(n);
-        require(labels.shape(0) == count && seconds.shape(0) == doubts.shape(0) &&
-                    (u.shape(0) == 0 || u.shape(0) == count) &&
-                    (seconds.shape(0) == 0 || seconds.shape(0) == count),
-                "rows have other numbers");
+        require_rows(n, labels);
+        require_rows(second ? n : 0, seconds, doubts);
+        if (uniform) require_rows(n, u);
     }
 
     // Write what the rows from one on are given.
@@ -608,8 +577,7 @@ struct Tried {
           const Row<const std::int64_t> &labels, const Row<std::int64_t> &trials)
         : rows(rows_of(given)), weight(weights.data()), chosen(which.data()), z(labels.data()),
           trial(trials.data()) {
-        for (const std::size_t length : {weights.shape(0), labels.shape(0), trials.shape(0)})
-            require(static_cast<std::int64_t>(length) == rows.n, "rows have other numbers");
+        require_rows(rows.n, weights, labels, trials);
     }
 };
 

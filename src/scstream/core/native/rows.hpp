@@ -50,7 +50,7 @@ inline void score_rows(const Table<const double> &T, const nb::tuple &scores,
     const Grid<const double> rows = grid(T);
     const Grid<double> to = grid(out);
     const Scores by = scores_of(scores, rows.columns);
-    require(to.rows == rows.rows && to.columns == by.k, "scores have another shape");
+    require_shape(out, rows.rows, by.k);
     nb::gil_scoped_release free;
     constexpr std::int64_t LANES = 16;
     std::vector<double> columns(static_cast<std::size_t>(by.p * LANES));
@@ -75,16 +75,26 @@ inline void score_pairs(const Table<const double> &T, const nb::tuple &pairs,
     const Grid<const double> rows = grid(T);
     const Grid<double> to = grid(out);
     const Scores by = scores_of(pairs, rows.columns);
-    require(to.rows == rows.rows && to.columns == 2 &&
-                static_cast<std::int64_t>(z.shape(0)) == rows.rows && by.k > 1,
-            "rows have other numbers");
+    require_rows(rows.rows, z);
+    require_shape(out, rows.rows, 2);
+    require(by.k > 1, "there must be sub-clusters");
     for (std::int64_t i = 0; i < rows.rows; ++i)
-        require(z.data()[i] < by.k / 2, "a label has no sub-clusters");
+        require(z(i) < by.k / 2, "a label has no sub-clusters");
     nb::gil_scoped_release free;
-    for (std::int64_t i = 0; i < rows.rows; ++i) {
-        const std::int64_t c = 2 * std::max<std::int64_t>(z.data()[i], 0);
-        by.products(rows[i], c, c + 1, to[i][0], to[i][1]);
-        for (std::int64_t side = 0; side < 2; ++side) to[i][side] = by.finished(to[i][side], c + side);
+    std::int64_t row[TILE], one[TILE], other[TILE];
+    Lane x, y;
+    for (std::int64_t start = 0; start < rows.rows; start += TILE) {
+        const std::int64_t m = std::min<std::int64_t>(TILE, rows.rows - start);
+        for (std::int64_t i = 0; i < m; ++i) {
+            row[i] = start + i;
+            one[i] = 2 * std::max<std::int64_t>(z.data()[row[i]], 0);
+            other[i] = one[i] + 1;
+        }
+        pair_products(T.data(), by.p, m, row, by.eta, one, other, x, y);
+        for (std::int64_t i = 0; i < m; ++i) {
+            to[row[i]][0] = by.finished(x.at[i], one[i]);
+            to[row[i]][1] = by.finished(y.at[i], other[i]);
+        }
     }
 }
 
@@ -92,10 +102,10 @@ inline void choose_sublabels(const Table<const double> &scores, const Row<const 
                              const Row<std::int64_t> &sub, const Row<double> &share,
                              const Row<double> &doubt) {
     const Grid<const double> rows = grid(scores);
-    const auto n = static_cast<std::size_t>(rows.rows);
-    require(rows.columns == 2 && sub.shape(0) == n && share.shape(0) == n && doubt.shape(0) == n &&
-                (u.shape(0) == 0 || u.shape(0) == n),
-            "rows have other numbers");
+    const bool drawn = length(u) > 0;
+    require_shape(scores, rows.rows, 2);
+    require_rows(rows.rows, sub, share, doubt);
+    if (drawn) require_rows(rows.rows, u);
     nb::gil_scoped_release free;
     Lane gap, uniform, side, about;
     for (std::int64_t start = 0; start < rows.rows; start += TILE) {
@@ -103,14 +113,14 @@ inline void choose_sublabels(const Table<const double> &scores, const Row<const 
         for (std::int64_t i = 0; i < TILE; ++i) {
             const std::int64_t row = start + std::min(i, m - 1);
             gap.at[i] = rows[row][1] - rows[row][0];
-            uniform.at[i] = u.shape(0) ? u.data()[row] : 0.0;
+            uniform.at[i] = drawn ? u.data()[row] : 0.0;
         }
-        if (u.shape(0))
+        if (drawn)
             draw_sides(gap, uniform, side, about);
         else
             share_sides(gap, side, about);
         for (std::int64_t i = 0; i < m; ++i)
-            sub.data()[start + i] = u.shape(0) ? side.at[i] > 0.0 : gap.at[i] > 0.0;
+            sub.data()[start + i] = drawn ? side.at[i] > 0.0 : gap.at[i] > 0.0;
         std::copy(side.at, side.at + m, share.data() + start);
         std::copy(about.at, about.at + m, doubt.data() + start);
     }

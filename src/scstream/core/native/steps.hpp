@@ -161,9 +161,8 @@ inline bool keep_shares(const Matrix &past, const Matrix &now, const nb::tuple &
                         const Vector &shares, const nb::tuple &limits, const Row<double> &out) {
     Marginals marginals = marginals_of(prior);
     const std::int64_t k = length(past);
-    require_shape(past, k, marginals.p());
-    require_shape(now, k, marginals.p());
-    require_shape(out, k);
+    for (const auto *rows : {&past, &now}) require_shape(*rows, k, marginals.p());
+    require_rows(k, out);
     require(length(shares) > 0, "there must be shares");
     const auto limit = [&](std::size_t i) { return part<double>(limits, i); };
     const ForgetLimits all{limit(0), limit(1), limit(2), limit(3), limit(4), limit(5)};
@@ -173,19 +172,6 @@ inline bool keep_shares(const Matrix &past, const Matrix &now, const nb::tuple &
 }
 
 // -- divisions ----------------------------------------------------------------------------------
-
-// What makes up the ratio of a split.
-struct Ratio {
-    double alpha, least, doubt;
-
-    // Of parts that count a and b, with log marginals, against the whole.
-    double operator()(double a, double b, double each, double other, double whole,
-                      double in_doubt) const {
-        if (!(a > least && b > least)) return -std::numeric_limits<double>::infinity();
-        const double gain = (log_gamma(a) + each) + (log_gamma(b) + other);
-        return logarithm(alpha) + gain - log_gamma(a + b) - whole + doubt * in_doubt;
-    }
-};
 
 inline Ratio ratio_of(const nb::tuple &how) {
     return {part<double>(how, 0), part<double>(how, 1), part<double>(how, 2)};
@@ -229,8 +215,9 @@ inline bool refine(const nb::tuple &rows, const Row<const double> &weight, const
     const Scores first = scores_of(cuts, p);
     require(first.k == 2 * k && of_clusters.p() == p, "each cluster needs two components");
     PartScores parts(of_clusters, part<double>(how, 0), k);
-    Sums total(k, p, false);
-    const Stacks out(sums, total, 1);
+    const Sums empty(k, p, false);
+    Sums total = empty;
+    const Stacks out(sums, empty, 1);
     bool sound = true;
     {
         nb::gil_scoped_release free;
@@ -240,7 +227,7 @@ inline bool refine(const nb::tuple &rows, const Row<const double> &weight, const
             if (total.current == before) break;
             before = total.current;
             sound = parts.make(before.data());
-            total.clear();
+            total = empty;
             if (sound) try_rows(of, parts.scores(), 0, of.rows.n, total);
         }
     }
@@ -279,11 +266,8 @@ inline std::int64_t judge_divisions(const Block<const double> &past,
     const auto past_doubt = part<Matrix>(doubts, 1), now_doubt = part<Matrix>(doubts, 2);
     for (const auto *parts : {&past, &now, &tried}) require_shape(*parts, k, 2, p);
     for (const auto *pairs : {&past_doubt, &now_doubt}) require_shape(*pairs, k, k);
-    require_shape(doubt, k);
-    require_shape(chosen, k);
+    require_rows(k, doubt, chosen, whole, better);
     require_shape(each, 2, k, 2);
-    require_shape(whole, k);
-    require_shape(better, k);
     require_shape(cut, k, p);
     std::vector<double> rows(7 * k * p), level(7 * k);
     double *wholes = rows.data();  // the past's for now
@@ -347,12 +331,12 @@ struct Standing {
           doubt(part<Matrix>(given, 4)), each(part<Matrix>(given, 5)), whole(part<Vector>(given, 6)),
           lived(part<Row<const std::int64_t>>(given, 7)) {
         const std::int64_t k = length(whole);
-        require_shape(everything, 3 * k);
+        require_rows(3 * k, everything);
+        require_rows(k, lived);
         require_shape(rows, k, 2);
-        for (const auto *pairs : {&past_doubt, &doubt}) require_shape(*pairs, k, k);
-        require_shape(rivals, k, k);
         require_shape(each, k, 2);
-        require_shape(lived, k);
+        require_shape(rivals, k, k);
+        for (const auto *pairs : {&past_doubt, &doubt}) require_shape(*pairs, k, k);
     }
 
     std::int64_t k() const { return length(whole); }

@@ -182,22 +182,22 @@ inline nb::tuple scan(const Bytes &text, bool final, const nb::tuple &form, cons
     const auto fields = part<Row<std::int64_t>>(found, 3);
     const auto odd = part<Table<std::int64_t>>(found, 4);
     const std::int64_t rows = fields.shape(0), columns = numbers.shape(1), texts = spans.shape(1);
-    require(powers.shape(0) == 2 && powers.shape(1) == 2 * RANGE + 1, "powers must be (2, 561)");
-    require(numbers.shape(0) == fields.shape(0) && spans.shape(0) == fields.shape(0) &&
-                bounds.shape(0) == fields.shape(0) && bounds.shape(1) == 5 && spans.shape(2) == 2,
-            "what is found has other shapes");
+    require_shape(powers, 2, 2 * RANGE + 1);
+    require_shape(numbers, rows);
+    require_shape(spans, rows, texts, 2);
+    require_shape(bounds, rows, 5);
     std::int64_t n_numbers = 0;
     for (std::size_t f = 0; f < roles.shape(0); ++f) {
         const std::int64_t role = roles.data()[f];
         require(role < columns && role >= -1 - texts, "a role has no column");
         n_numbers += role >= 0;
     }
-    require(odd.shape(1) == 4 && static_cast<std::int64_t>(odd.shape(0)) >= rows * n_numbers,
-            "there is no room for odd fields");
+    require_shape(odd, length(odd), 4);
+    require(length(odd) >= rows * n_numbers, "there is no room for odd fields");
     const double *high = powers.data();
-    Scan pass(text.data(), static_cast<std::int64_t>(text.shape(0)), final,
+    Scan pass(text.data(), length(text), final,
               {part<std::uint8_t>(form, 0), part<std::uint8_t>(form, 1), roles.data(),
-               static_cast<std::int64_t>(roles.shape(0)), {high, high + 2 * RANGE + 1}},
+               length(roles), {high, high + 2 * RANGE + 1}},
               {grid(numbers), spans.data(), texts, grid(bounds), fields.data(), rows, grid(odd)});
     {
         nb::gil_scoped_release free;
@@ -227,23 +227,21 @@ inline std::int64_t lay_out(const Table<const std::int64_t> &values,
                             const Table<const std::int64_t> &bounds, const Row<std::uint8_t> &out) {
     const Grid<const std::int64_t> rows = grid(values), starts = grid(bounds);
     const std::int64_t m = rows.columns, *joints = glue_at.data();
-    std::int64_t most = static_cast<std::int64_t>(glue.shape(0)) + 21 * m, room = rows.rows * most;
-    require(static_cast<std::int64_t>(decimals.shape(0)) == m &&
-                static_cast<std::int64_t>(glue_at.shape(0)) == m + 2 && starts.columns == 2 &&
-                starts.rows == rows.rows,
-            "numbers and what stands between them have other shapes");
+    std::int64_t room = rows.rows * (length(glue) + 21 * m);
+    require_rows(m, decimals);
+    require_rows(m + 2, glue_at);
+    require_shape(bounds, rows.rows, 2);
     for (std::int64_t c = 0; c < m; ++c)
-        require(decimals.data()[c] >= 0 && decimals.data()[c] < 18, "too many decimals");
-    require(joints[0] == 0 && joints[m + 1] == static_cast<std::int64_t>(glue.shape(0)) &&
+        require(decimals(c) >= 0 && decimals(c) < 18, "too many decimals");
+    require(joints[0] == 0 && joints[m + 1] == length(glue) &&
                 std::is_sorted(joints, joints + m + 2),
             "texts between numbers must follow each other");
     for (std::int64_t i = 0; i < rows.rows; ++i) {
-        require(0 <= starts[i][0] && starts[i][0] <= starts[i][1] &&
-                    starts[i][1] <= static_cast<std::int64_t>(data.shape(0)),
-                "a row begins outside of the data");
+        const bool inside = 0 <= starts[i][0] && starts[i][1] <= length(data);
+        require(inside && starts[i][0] <= starts[i][1], "a row begins outside of the data");
         room += starts[i][1] - starts[i][0];
     }
-    require(room <= static_cast<std::int64_t>(out.shape(0)), "there is no room for the text");
+    require(room <= length(out), "there is no room for the text");
     nb::gil_scoped_release free;
     std::uint8_t *at = out.data();
     const auto copy = [&at](const std::uint8_t *from, std::int64_t a, std::int64_t b) {
