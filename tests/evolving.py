@@ -65,7 +65,7 @@ HALF = {"alpha": 0.3, "half_life": 1.0}
 NOISE = {"alpha": 0.3, "outlier_weight": "auto", "half_life": 0.5}
 CASES = {
     "gaussian-2, half-life": Case("gaussian-2", HALF),
-    "gaussian-2, outliers": Case("gaussian-2", {"alpha": 0.3, "outlier_weight": 0.03}, seed=53),
+    "gaussian-2, outliers": Case("gaussian-2", {"alpha": 0.3, "outlier_weight": 0.03}, seed=45),
     "gaussian-2, background for a while": Case(
         "gaussian-2", NOISE, n=80, seed=61, noise=15, noisy_from=2
     ),

@@ -10,7 +10,7 @@ from scstream.datasets import gaussian_stream
 
 
 def batches():
-    stream = gaussian_stream(n_batches=4, n_clusters=4, batch_size=300, box=8.0, random_state=3)
+    stream = gaussian_stream(n_batches=4, n_clusters=4, batch_size=300, box=8.0, random_state=4)
     return [batch.X for batch in stream]
 
 
