@@ -45,13 +45,6 @@ def test_weights_of_tiny_counts_do_not_run_out_of_digits(core):
     assert out[0] == pytest.approx(np.log(0.001) / 1e-3 - out[1] * 0.0, rel=1e-3)
 
 
-def test_tables_of_pairs_get_their_mirror_images(core):
-    pairs = np.arange(9.0).reshape(3, 3)
-    expected = pairs + pairs.T - np.diag(np.diag(pairs))
-    core.mirror(pairs)
-    assert_array_equal(pairs, expected)
-
-
 def test_ratios_of_splits_are_the_formula(core):
     rng = np.random.default_rng(0)
     n, each = rng.uniform(0.5, 40.0, (50, 2)), rng.normal(size=(50, 2))

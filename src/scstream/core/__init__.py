@@ -335,19 +335,14 @@ def student_forms(factors: Floats, out: Floats) -> None:
     _algebra(factors.shape[1]).student_forms(factors, out)
 
 
-def student_levels(
-    factors: Floats, log_det: Floats, more: float, log_weight: Floats, level: Floats, power: Floats
-) -> None:
-    """Find levels and powers (k,) of Student-t predictives, see `Scores`, with log weights."""
-    core = _algebra(factors.shape[1])
-    core.student_levels(factors, log_det, more, log_weight, level, power)
-
-
 def predictives(
     s: Floats, prior: Floats, more: float, log_weight: Floats, factors: Floats, level: Floats,
     power: Floats,
 ) -> int:  # fmt: skip
-    """Find the Student-t predictives of clusters (k, p): their `factor`, and `student_levels`."""
+    """Find the Student-t predictives of clusters (k, p), with log weights (k,).
+
+    These are their rows by `factor` (k, p), and the levels and powers (k,) of their `Scores`.
+    """
     core = _algebra(len(prior))
     return cast("int", core.predictives(s, prior, more, log_weight, factors, level, power))
 
@@ -454,11 +449,6 @@ def split_ratios(
     no split into parts that do not both count more than ``least``.
     """
     _core.split_ratios(n, each, whole, doubt, alpha, least, out)
-
-
-def mirror(pairs: Floats) -> None:
-    """Add to each entry off the diagonal of a table (k, k) the one that mirrors it."""
-    _core.mirror(pairs)
 
 
 def neighbours(rivals: Ints, top: Ints, pairs: Ints) -> int:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream import core
 from scstream.engines.chunks import Part, Values
 from scstream.engines.outputs import Best, named_labels
 from scstream.families.contract import Array, Family
@@ -328,6 +327,7 @@ def _equal(current: Array, before: Array) -> bool:
 def finished_sweep(values: Values) -> Sums:
     """Return the totals of a sweep, whose doubts are still those of the one side, as `Sums`."""
     current, rows, rivals, doubt = values
-    doubt = doubt.copy()  # which may be a view of what came from elsewhere
-    core.mirror(doubt)
+    own = doubt.diagonal()
+    doubt = doubt + doubt.T
+    np.fill_diagonal(doubt, own)
     return Sums(current, rows, rivals, doubt)

@@ -164,6 +164,10 @@ class NormalWishart(Family):
             return core.predictives(s[cut], self._prior, more, log_weight[cut], *out)
 
         if any(shared(fill, len(s), d)):
-            factors, log_det = self._factored(s[:, None], np.empty((0, d)))
-            core.student_levels(factors, log_det, more, log_weight, const, power)
+            bad = np.isnan(const)
+            rows, _ = self._mended(s[bad, None])
+            new, level, same = np.empty(rows.shape), np.empty(len(rows)), np.empty(len(rows))
+            core.predictives(rows, np.zeros(rows.shape[1]), more, log_weight[bad], new, level, same)
+            factors, _ = self._factored(s[:, None], np.empty((0, d)))
+            const[bad] = level
         return PredictiveScore(factors, const, power, d)

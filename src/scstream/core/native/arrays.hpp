@@ -24,6 +24,11 @@ using Table = Array<T, nb::ndim<2>>;
 template <typename T>
 using Block = Array<T, nb::ndim<3>>;
 
+// What is read alone.
+using Vector = Row<const double>;
+using Matrix = Table<const double>;
+using Ints = Row<const std::int64_t>;
+
 // Rows of numbers, one after the other.
 template <typename T>
 struct Grid {

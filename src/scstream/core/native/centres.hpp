@@ -24,15 +24,14 @@ struct Products {
     }
 };
 
-inline Products products(const Table<const double> &rows, const Table<const double> &centres) {
+inline Products products(const Matrix &rows, const Matrix &centres) {
     require(rows.shape(1) == centres.shape(centres.shape(1) == 0 ? 0 : 1),
             "rows and centres have other columns");
     return {grid(rows), grid(centres)};
 }
 
-inline void approach(const Table<const double> &rows, const Table<const double> &centre,
-                     const Row<const double> &square, const Row<const std::int64_t> &picks,
-                     const Row<double> &nearest, const Row<std::int64_t> &z,
+inline void approach(const Matrix &rows, const Matrix &centre, const Vector &square,
+                     const Ints &picks, const Row<double> &nearest, const Row<std::int64_t> &z,
                      const Row<double> &cumulated) {
     const Products product = products(rows, centre);
     const std::int64_t n = product.rows.rows, m = picks.shape(0), *pick = picks.data();
@@ -64,9 +63,8 @@ inline void approach(const Table<const double> &rows, const Table<const double> 
     }
 }
 
-inline void choose_nearest(const Table<const double> &rows, const Table<const double> &centres,
-                           const Row<const double> &square, const Row<const double> &lengths,
-                           const Table<const double> &apart, const Row<std::int64_t> &z) {
+inline void choose_nearest(const Matrix &rows, const Matrix &centres, const Vector &square,
+                           const Vector &lengths, const Matrix &apart, const Row<std::int64_t> &z) {
     const Products product = products(rows, centres);
     const std::int64_t n = product.rows.rows, m = product.centres.rows;
     const Grid<const double> far = grid(apart);

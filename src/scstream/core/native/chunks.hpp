@@ -26,18 +26,6 @@ inline Cut cut_of(const nb::tuple &given) {
     return out;
 }
 
-// How many runs there are of so many chunks from one on, each a node of the tree over all.
-inline std::int64_t runs(std::int64_t first, std::int64_t chunks) {
-    std::int64_t many = 0;
-    for (; chunks > 0; ++many) {
-        std::int64_t size = 1;
-        while (2 * size <= chunks && first % (2 * size) == 0) size *= 2;
-        first += size;
-        chunks -= size;
-    }
-    return many;
-}
-
 // Sums over rows by label and sub-label; see `sweep`.
 struct Sums {
     std::vector<double> current, doubt;
@@ -91,11 +79,11 @@ class Tree {
         }
     }
 
-    // Write the sums of run after run to stacks of them.
-    template <typename Write>
-    void write(const Write &to) const {
-        std::size_t i = 0;
-        for (const auto &[first, node] : held_) to(i++, *node.sums);
+    // The sums of run after run.
+    std::vector<const Sums *> runs() const {
+        std::vector<const Sums *> out;
+        for (const auto &[first, node] : held_) out.push_back(node.sums.get());
+        return out;
     }
 
   private:

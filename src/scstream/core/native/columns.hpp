@@ -49,34 +49,19 @@ static void measure(const double *z, const double *W, const double *b, std::int6
     std::memcpy(out, square, sizeof square);
 }
 
-// Triangular factors W (k, d, d) and offsets b (k, d).
-struct Factors {
-    const double *W;
-    Grid<const double> b;
-    std::int64_t k, d;
-};
-
-inline Factors factors_of(const Block<const double> &W, const Table<const double> &b,
-                          std::int64_t d) {
-    require_shape(b, length(W), d);
-    require_shape(W, length(W), d, d);
-    return {W.data(), grid(b), length(W), d};
-}
-
-inline void distances(const Table<const double> &Z, const Block<const double> &W,
-                      const Table<const double> &b, const Row<const std::int64_t> &rows,
-                      const Row<const std::int64_t> &which, const Row<const double> &far,
+inline void distances(const Matrix &Z, const Block<const double> &W, const Matrix &b,
+                      const Ints &rows, const Ints &which, const Vector &far,
                       const Row<double> &out) {
     const Grid<const double> points = grid(Z);
-    const std::int64_t d = points.columns;
-    const Factors by = factors_of(W, b, d);
-    const std::int64_t m = length(out);
+    const std::int64_t d = points.columns, k = length(W), m = length(out);
+    require_shape(W, k, d, d);
+    require_shape(b, k, d);
     const bool limited = length(far) > 0;
     require_rows(m, rows, which);
     if (limited) require_rows(m, far);
     for (std::int64_t i = 0; i < m; ++i) {
         require(0 <= rows(i) && rows(i) < points.rows, "there is no such row");
-        require(0 <= which(i) && which(i) < by.k, "there is no such component");
+        require(0 <= which(i) && which(i) < k, "there is no such component");
     }
     nb::gil_scoped_release free;
     std::vector<double> side(static_cast<std::size_t>(d * ABREAST), 0.0);
@@ -91,20 +76,20 @@ inline void distances(const Table<const double> &Z, const Block<const double> &W
         }
         for (std::int64_t i = 0; limited && i < ABREAST; ++i)
             limit[i] = i < end - at ? far.data()[at + i] : -1.0;
-        measure(side.data(), by.W + c * d * d, by.b[c], d, d, limited ? limit : nullptr, found);
+        measure(side.data(), &W(c, 0, 0), &b(c, 0), d, d, limited ? limit : nullptr, found);
         std::copy(found, found + (end - at), out.data() + at);
         at = end;
     }
 }
 
-inline void leading_distances(const Table<const double> &Z, const Block<const double> &W,
-                              const Table<const double> &b, std::int64_t m,
-                              const Table<double> &out) {
+inline void leading_distances(const Matrix &Z, const Block<const double> &W, const Matrix &b,
+                              std::int64_t m, const Table<double> &out) {
     const Grid<const double> points = grid(Z);
     const Grid<double> to = grid(out);
-    const std::int64_t d = points.columns;
-    const Factors by = factors_of(W, b, d);
-    require_shape(out, points.rows, by.k);
+    const std::int64_t d = points.columns, k = length(W);
+    require_shape(W, k, d, d);
+    require_shape(b, k, d);
+    require_shape(out, points.rows, k);
     require(0 <= m && m <= d, "W has no such rows");
     nb::gil_scoped_release free;
     std::vector<double> side(static_cast<std::size_t>(m * ABREAST), 0.0);
@@ -113,8 +98,8 @@ inline void leading_distances(const Table<const double> &Z, const Block<const do
         const std::int64_t n = std::min(ABREAST, points.rows - start);
         for (std::int64_t i = 0; i < n; ++i)
             for (std::int64_t a = 0; a < m; ++a) side[a * ABREAST + i] = points[start + i][a];
-        for (std::int64_t c = 0; c < by.k; ++c) {
-            measure(side.data(), by.W + c * d * d, by.b[c], d, m, nullptr, found);
+        for (std::int64_t c = 0; c < k; ++c) {
+            measure(side.data(), &W(c, 0, 0), &b(c, 0), d, m, nullptr, found);
             for (std::int64_t i = 0; i < n; ++i) to[start + i][c] = found[i];
         }
     }
@@ -122,9 +107,9 @@ inline void leading_distances(const Table<const double> &Z, const Block<const do
 
 // Fill the inverse W (d, d) of a lower triangular matrix whose rows are packed, with zeros above.
 SCSTREAM_BEST_PROCESSOR
-static void invert(const double *L, std::int64_t d, double *SCSTREAM_ALONE W) {
+static void invert(const double *L, std::int64_t d, double *__restrict W) {
     for (std::int64_t i = 0; i < d; ++i) {
-        double *SCSTREAM_ALONE row = W + i * d;
+        double *__restrict row = W + i * d;
         for (std::int64_t b = 0; b < d; ++b) row[b] = 0.0;
         for (std::int64_t a = 0; a < i; ++a) {
             const double by = L[a], *above = W + a * d;
@@ -136,7 +121,7 @@ static void invert(const double *L, std::int64_t d, double *SCSTREAM_ALONE W) {
     }
 }
 
-inline void invert_factors(const Table<const double> &factors, const Block<double> &W) {
+inline void invert_factors(const Matrix &factors, const Block<double> &W) {
     const Grid<const double> rows = grid(factors);
     const std::int64_t d = length(W, 2);
     require_shape(W, rows.rows, d);
@@ -149,9 +134,9 @@ inline void invert_factors(const Table<const double> &factors, const Block<doubl
 // Add w (1, z, z z') of four rows to sums (p,), to each number one row after another.
 SCSTREAM_BEST_PROCESSOR
 static void add_four(const double *const *z, const double *w, std::int64_t d,
-                     double *SCSTREAM_ALONE to) {
+                     double *__restrict to) {
     const double *z0 = z[0], *z1 = z[1], *z2 = z[2], *z3 = z[3];
-    double *SCSTREAM_ALONE line = to + 1 + d;
+    double *__restrict line = to + 1 + d;
     to[0] = to[0] + w[0] + w[1] + w[2] + w[3];
     for (std::int64_t a = 0; a < d; ++a) {
         const double x0 = w[0] * z0[a], x1 = w[1] * z1[a], x2 = w[2] * z2[a], x3 = w[3] * z3[a];
@@ -162,8 +147,7 @@ static void add_four(const double *const *z, const double *w, std::int64_t d,
     }
 }
 
-inline void sum_products(const Table<const double> &Z, const Row<const double> &weight,
-                         const Row<const double> &share, const Row<const std::int64_t> &z,
+inline void sum_products(const Matrix &Z, const Vector &weight, const Vector &share, const Ints &z,
                          const Block<double> &out) {
     const Grid<const double> points = grid(Z);
     const std::int64_t n = points.rows, d = points.columns, p = (d + 1) * (d + 2) / 2;

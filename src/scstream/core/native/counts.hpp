@@ -84,7 +84,7 @@ struct CountRows {
 
 template <typename Index>
 CountRows<Index> compressed(const nb::tuple &given) {
-    const auto data = part<Row<const double>>(given, 0);
+    const auto data = part<Vector>(given, 0);
     const auto indices = part<Row<const Index>>(given, 1), indptr = part<Row<const Index>>(given, 2);
     require(length(indptr) > 0 && length(indices) == length(data), "these are no compressed rows");
     return {data.data(), indices.data(), indptr.data(), length(indptr) - 1, length(data)};
@@ -97,7 +97,7 @@ void with_counts(const nb::tuple &given, std::int64_t d, Job &&job) {
     if (given.size() > 1 && nb::try_cast(given[1], places, false))
         return job(compressed<std::int32_t>(given));
     if (given.size() > 1) return job(compressed<std::int64_t>(given));
-    const Grid<const double> table = grid(part<Table<const double>>(given, 0));
+    const Grid<const double> table = grid(part<Matrix>(given, 0));
     require(table.columns == d, "rows have other columns than the parameters");
     std::vector<double> data;
     std::vector<std::int64_t> indices, indptr(1, 0);
@@ -303,9 +303,8 @@ void add_own(const CountRows<Index> &rows, const Grid<const double> &conc, const
     }
 }
 
-inline void add_rises(const nb::tuple &counts, const Table<const double> &conc,
-                      const Row<const std::int64_t> &z, const Row<const double> &less,
-                      const Table<double> &out) {
+inline void add_rises(const nb::tuple &counts, const Matrix &conc, const Ints &z,
+                      const Vector &less, const Table<double> &out) {
     const Grid<const double> by = grid(conc);
     const Grid<double> to = grid(out);
     const bool all = length(z) == 0 && (to.rows == 0 || to.columns == by.rows);
@@ -329,7 +328,7 @@ inline void add_rises(const nb::tuple &counts, const Table<const double> &conc,
     });
 }
 
-inline void add_compressed(const nb::tuple &rows, const Table<const double> &weight,
+inline void add_compressed(const nb::tuple &rows, const Matrix &weight,
                            const Table<const std::int64_t> &cell, const Table<double> &out) {
     const Grid<const double> by = grid(weight);
     const Grid<const std::int64_t> cells = grid(cell);
@@ -349,11 +348,10 @@ inline void add_compressed(const nb::tuple &rows, const Table<const double> &wei
     });
 }
 
-inline void count_marginals(const Table<const double> &sums, const nb::tuple &prior,
-                            const Row<const std::int64_t> &one,
-                            const Row<const std::int64_t> &other, const Row<double> &out) {
+inline void count_marginals(const Matrix &sums, const nb::tuple &prior, const Ints &one,
+                            const Ints &other, const Row<double> &out) {
     const Grid<const double> clusters = grid(sums);
-    const auto conc = part<Row<const double>>(prior, 0), gammas = part<Row<const double>>(prior, 1);
+    const auto conc = part<Vector>(prior, 0), gammas = part<Vector>(prior, 1);
     const std::int64_t k = clusters.rows, d = clusters.columns;
     const double *own = conc.data(), *of_prior = gammas.data();
     require_rows(d, conc, gammas);

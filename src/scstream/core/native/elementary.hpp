@@ -13,13 +13,6 @@
 #define SCSTREAM_BEST_PROCESSOR
 #endif
 
-// What such a pointer points to is reached by no other one.
-#if defined(__GNUC__) || defined(_MSC_VER)
-#define SCSTREAM_ALONE __restrict
-#else
-#define SCSTREAM_ALONE
-#endif
-
 namespace scstream {
 
 // Nats by which a label leads that is taken for certain: one row in seventy thousand million would

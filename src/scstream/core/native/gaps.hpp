@@ -11,24 +11,6 @@
 
 namespace scstream {
 
-// Components with centres (k, d) and matrices (k, d, d).
-struct Centred {
-    Grid<const double> centre;
-    const double *matrix;
-
-    const double *operator[](std::int64_t c) const {
-        return matrix + c * centre.columns * centre.columns;
-    }
-};
-
-inline Centred centred(const nb::tuple &given, std::int64_t d) {
-    const auto centre = part<Table<const double>>(given, 0);
-    const auto matrix = part<Block<const double>>(given, 1);
-    require_shape(centre, length(matrix), d);
-    require_shape(matrix, length(matrix), d, d);
-    return {grid(centre), matrix.data()};
-}
-
 // The Cholesky factor of some columns of a matrix (d, d), and distances by it.
 class Factored {
   public:
@@ -89,16 +71,19 @@ class Factored {
     std::vector<double> lower_, y_, one_by_;  // the last: inverses of the diagonal
 };
 
-inline void score_observed(const Table<const double> &rows, const nb::tuple &patterns,
-                           const nb::tuple &components, const Table<const double> &level,
-                           const Table<const double> &power, const Table<double> &out) {
+inline void score_observed(const Matrix &rows, const nb::tuple &patterns,
+                           const nb::tuple &components, const Matrix &level, const Matrix &power,
+                           const Table<double> &out) {
     const Grid<const double> Z = grid(rows), base = grid(level), fall = grid(power);
     const Grid<double> to = grid(out);
-    const Centred by = centred(components, Z.columns);
-    const auto order = part<Row<const std::int64_t>>(patterns, 0),
-               starts = part<Row<const std::int64_t>>(patterns, 1);
-    const std::int64_t d = Z.columns, k = by.centre.rows, n = order.shape(0),
+    const auto centres = part<Matrix>(components, 0);
+    const auto matrices = part<Block<const double>>(components, 1);
+    const auto order = part<Ints>(patterns, 0),
+               starts = part<Ints>(patterns, 1);
+    const std::int64_t d = Z.columns, k = length(centres), n = order.shape(0),
                        groups = length(starts) - 1;
+    require_shape(centres, k, d);
+    require_shape(matrices, k, d, d);
     for (const auto *table : {&level, &power}) require_shape(*table, d + 1, k);
     require_rows(n, rows);
     require_shape(out, n, k);
@@ -114,26 +99,28 @@ inline void score_observed(const Table<const double> &rows, const nb::tuple &pat
                            *last = order.data() + starts.data()[g + 1];
         const std::int64_t q = factored.look(Z[*first]);
         for (std::int64_t c = 0; c < k; ++c) {
-            const double own = base[q][c] - 0.5 * factored.factor(by[c], q), slope = fall[q][c];
+            const double own = base[q][c] - 0.5 * factored.factor(&matrices(c, 0, 0), q), slope = fall[q][c];
             for (const std::int64_t *r = first; r < last; ++r) {
-                const double far = factored.distance(Z[*r], by.centre[c], q);
+                const double far = factored.distance(Z[*r], &centres(c, 0), q);
                 to[*r][c] = own - (slope == 0.0 ? 0.5 * far : slope * logarithm(1.0 + far));
             }
         }
     }
 }
 
-inline void complete_rows(const Table<const double> &rows, const Row<const std::int64_t> &z,
-                          const nb::tuple &components, const nb::tuple &draws,
-                          const Table<double> &out) {
+inline void complete_rows(const Matrix &rows, const Ints &z, const nb::tuple &components,
+                          const nb::tuple &draws, const Table<double> &out) {
     const Grid<const double> Z = grid(rows);
     const Grid<double> to = grid(out);
-    const Centred by = centred(components, Z.columns);
-    const auto dof = part<Row<const double>>(components, 2);
-    const auto normal = part<Table<const double>>(draws, 0);
-    const auto chi = part<Row<const double>>(draws, 1);
-    const std::int64_t d = Z.columns, n = Z.rows, k = by.centre.rows;
+    const auto centres = part<Matrix>(components, 0);
+    const auto matrices = part<Block<const double>>(components, 1);
+    const auto dof = part<Vector>(components, 2);
+    const auto normal = part<Matrix>(draws, 0);
+    const auto chi = part<Vector>(draws, 1);
+    const std::int64_t d = Z.columns, n = Z.rows, k = length(centres);
     const bool drawn = length(normal) > 0;
+    require_shape(centres, k, d);
+    require_shape(matrices, k, d, d);
     require_rows(n, z, out);
     require_rows(k, dof);
     if (drawn) require_rows(n, normal, chi);
@@ -146,10 +133,10 @@ inline void complete_rows(const Table<const double> &rows, const Row<const std::
     const std::vector<std::int64_t> &at = factored.at;
     for (std::int64_t r = 0; r < n; ++r) {
         const std::int64_t c = z.data()[r], q = factored.look(Z[r]);
-        const double *centre = by.centre[c], nu = dof.data()[c];
+        const double *centre = &centres(c, 0), nu = dof.data()[c];
         // the last rows of the factor of all columns, the observed ones first, are what the missing
         // ones need: the conditional covariance is the product of its last block
-        factored.factor(by[c], d);
+        factored.factor(&matrices(c, 0, 0), d);
         const double far = factored.distance(Z[r], centre, q);
         const double mean = std::max(nu + static_cast<double>(q) - 2.0, 1.0);
         const double spread = nu > 0.0 ? (1.0 + far) / (drawn ? chi.data()[r] : mean) : 1.0;

@@ -228,14 +228,19 @@ std::int64_t log_normalisers(const double *s, std::int64_t k, const Prior &prior
 }
 
 SCSTREAM_BEST_PROCESSOR
-void drawn_scores(const double *factors, std::int64_t k, std::int64_t d, const Draws &draws,
-                  const double *log_weight, double *out) {
-    const std::int64_t p = (d + 1) * (d + 2) / 2;
+void drawn_scores(const Matrix &factors, const Matrix &chis, const Matrix &lows,
+                  const Matrix &noises, const Vector &log_weight, const Table<double> &out) {
+    const std::int64_t k = length(factors), p = length(factors, 1), d = columns_of(p);
+    for (const auto *of : {&chis, &noises}) require_shape(*of, k, d);
+    require_shape(lows, k, below(d - 1, 0));
+    require_rows(k, log_weight);
+    require_shape(out, k, p);
     Posterior post(d);
     std::vector<Lanes> z(d), M(d * d);  // B' L^-1 mean with the noise, and L'^-1 B
     for (std::int64_t c = 0; c < k; c += SIDE) {
-        const Side some(factors, c, k, p), chi(draws.chi, c, k, d), noise(draws.noise, c, k, d),
-            low(draws.low, c, k, below(d - 1, 0)), weight(log_weight, c, k, 1);
+        const Side some(factors.data(), c, k, p), chi(chis.data(), c, k, d),
+            noise(noises.data(), c, k, d), low(lows.data(), c, k, below(d - 1, 0)),
+            weight(log_weight.data(), c, k, 1);
         Product scale;
         post.read(some);
         const Lanes size = each([&](int r) { return 1.0 / std::sqrt(post.kappa.at[r]); });
@@ -256,7 +261,7 @@ void drawn_scores(const double *factors, std::int64_t k, std::int64_t d, const D
             }
         Lanes square = all(0.0);
         for (std::int64_t j = 0; j < d; ++j) square = square + z[j] * z[j];
-        double *to = out + c * p;
+        double *to = out.data() + c * p;
         write(weight[0] + scale.log() - 0.5 * square, some.m, to, p);
         std::int64_t q = 1 + d;
         for (std::int64_t i = 0; i < d; ++i) {
@@ -539,23 +544,30 @@ void principal_axis(Square &cov, const Square *metric, std::int64_t rank, double
 }  // namespace
 
 SCSTREAM_BEST_PROCESSOR
-void directions(const Attempts &of, std::int64_t k, const Prior &prior, double *out) {
-    const std::int64_t p = prior.p(), d = prior.d;
+void directions(const Matrix &clusters, const Matrix &member, const Ints &attempts,
+                std::int64_t axes, const Vector &row, const Table<double> &out) {
+    const Prior prior = prior_of(row);
+    const std::int64_t k = length(clusters), p = prior.p(), d = prior.d;
+    require(axes > 0, "there must be axes");
+    for (const auto *of : {&clusters, &member}) require_shape(*of, k, p);
+    require_shape(out, k, p);
+    require_rows(k, attempts);
+    for (std::int64_t c = 0; c < k; ++c) require(attempts(c) >= 0, "attempts are counted from 0");
     const Square metric = metric_of(prior);
     Square cov(d);
     std::vector<double> way(d);
     for (std::int64_t c = 0; c < k; ++c) {
-        const double *s = of.s + c * p, n = std::max(s[0], TINY);
-        const std::int64_t attempt = of.attempt[c];
+        const double *s = clusters.data() + c * p, n = std::max(s[0], TINY);
+        const std::int64_t attempt = attempts(c);
         const bool in_columns = attempt % (2 * OF_A_KIND) >= OF_A_KIND;
-        double *to = out + c * p, *normal = to + 1;
+        double *to = out.data() + c * p, *normal = to + 1;
         std::fill(to, to + p, 0.0);
         if (attempt % 2 == 0) {
             cov.fill(s, n, 1.0 / n);
-            const std::int64_t rank = attempt % OF_A_KIND / 2 % of.axes;
+            const std::int64_t rank = attempt % OF_A_KIND / 2 % axes;
             principal_axis(cov, in_columns ? nullptr : &metric, rank, way.data(), normal);
         } else {
-            for (std::int64_t i = 0; i < d; ++i) way[i] = of.member[c * p + 1 + i] - s[1 + i] / n;
+            for (std::int64_t i = 0; i < d; ++i) way[i] = member(c, 1 + i) - s[1 + i] / n;
             if (in_columns)
                 std::copy(way.begin(), way.end(), normal);
             else

@@ -22,22 +22,10 @@ struct Prior {
     std::int64_t p() const { return (d + 1) * (d + 2) / 2; }
 };
 
-// What is drawn of k Gaussians: see `drawn_scores` in scstream/core/__init__.py.
-struct Draws {
-    const double *chi, *low, *noise;
-};
-
 // Planes (k, d) that cut clusters in two, and offsets (k,).
 struct Planes {
     const double *normal, *offset;
     std::int64_t k;
-};
-
-// Clusters (k, p), members (k, p) of them, how often each was cut before, and along how many axes.
-struct Attempts {
-    const double *s, *member;
-    const std::int64_t *attempt;
-    std::int64_t axes;
 };
 
 // The functions of scstream/core/__init__.py on bare arrays: `s` is (k, groups, p), and `vector`
@@ -45,21 +33,15 @@ struct Attempts {
 std::int64_t factor(const double *s, std::int64_t k, std::int64_t groups, const Prior &prior,
                     const double *vector, double *out, double *log_det);
 std::int64_t log_normalisers(const double *s, std::int64_t k, const Prior &prior, double *out);
-void drawn_scores(const double *factors, std::int64_t k, std::int64_t d, const Draws &draws,
-                  const double *log_weight, double *out);
 void student_forms(const double *factors, std::int64_t k, std::int64_t d, double *out);
 void student_levels(const double *factors, std::int64_t k, const Prior &prior,
                     const double *log_det, const double *log_weight, double *level, double *power);
-void directions(const Attempts &of, std::int64_t k, const Prior &prior, double *out);
 std::int64_t boundaries(const double *both, std::int64_t k, const Prior &prior, double *normal,
                         double *offset);
 void truncate(const double *past, std::int64_t m, std::int64_t d, const Planes &planes,
               double certain, double *out);
 
 // -- what Python calls --------------------------------------------------------------------------
-
-using Vector = Row<const double>;
-using Matrix = Table<const double>;
 
 // The columns of which rows have p statistics.
 inline std::int64_t columns_of(std::int64_t p) {
@@ -95,33 +77,13 @@ inline std::int64_t py_log_normalisers(const Matrix &s, const Vector &row, doubl
     return log_normalisers(s.data(), length(s), prior, out.data());
 }
 
-inline void py_drawn_scores(const Matrix &factors, const Matrix &chi, const Matrix &low,
-                            const Matrix &noise, const Vector &log_weight,
-                            const Table<double> &out) {
-    const std::int64_t k = length(factors), p = length(factors, 1), d = columns_of(p);
-    require_shape(chi, k, d);
-    require_shape(low, k, d * (d - 1) / 2);
-    require_shape(noise, k, d);
-    require_shape(log_weight, k);
-    require_shape(out, k, p);
-    drawn_scores(factors.data(), k, d, {chi.data(), low.data(), noise.data()}, log_weight.data(),
-                 out.data());
-}
+void drawn_scores(const Matrix &factors, const Matrix &chi, const Matrix &low, const Matrix &noise,
+                  const Vector &log_weight, const Table<double> &out);
 
 inline void py_student_forms(const Matrix &factors, const Table<double> &out) {
     const std::int64_t k = length(factors), p = length(factors, 1);
     require_shape(out, k, p);
     student_forms(factors.data(), k, columns_of(p), out.data());
-}
-
-inline void py_student_levels(const Matrix &factors, const Vector &log_det, double more,
-                              const Vector &log_weight, const Row<double> &level,
-                              const Row<double> &power) {
-    const std::int64_t k = length(factors);
-    const Prior prior{nullptr, columns_of(length(factors, 1)), more};
-    require_rows(k, log_det, log_weight, level, power);
-    student_levels(factors.data(), k, prior, log_det.data(), log_weight.data(), level.data(),
-                   power.data());
 }
 
 inline std::int64_t py_predictives(const Matrix &s, const Vector &row, double more,
@@ -139,19 +101,8 @@ inline std::int64_t py_predictives(const Matrix &s, const Vector &row, double mo
     return failed;
 }
 
-inline void py_directions(const Matrix &s, const Matrix &member,
-                          const Row<const std::int64_t> &attempt, std::int64_t axes,
-                          const Vector &row, const Table<double> &out) {
-    const Prior prior = prior_of(row);
-    const std::int64_t k = length(s), p = prior.p();
-    require(axes > 0, "there must be axes");
-    require_shape(s, k, p);
-    require_shape(member, k, p);
-    require_shape(attempt, k);
-    require_shape(out, k, p);
-    for (std::int64_t c = 0; c < k; ++c) require(attempt(c) >= 0, "attempts are counted from 0");
-    directions({s.data(), member.data(), attempt.data(), axes}, k, prior, out.data());
-}
+void directions(const Matrix &s, const Matrix &member, const Ints &attempt, std::int64_t axes,
+                const Vector &row, const Table<double> &out);
 
 inline std::int64_t py_boundaries(const Block<const double> &both, const Vector &row, double more,
                                   const Table<double> &normal, const Row<double> &offset) {
@@ -165,8 +116,7 @@ inline std::int64_t py_boundaries(const Block<const double> &both, const Vector 
 
 inline void py_truncate(const Matrix &past, const Matrix &normal, const Vector &offset,
                         double certain, const Table<double> &out) {
-    const std::int64_t m = length(past), p = length(past, 1), k = length(normal);
-    const std::int64_t d = columns_of(p);
+    const std::int64_t m = length(past), p = length(past, 1), d = columns_of(p), k = length(normal);
     require(k > 0 || m == 0, "there must be boundaries");
     require_shape(normal, k, d);
     require_shape(offset, k);

@@ -121,7 +121,7 @@ void add_rows(const double *rows, std::int64_t p, std::int64_t m, const std::int
     for (std::int64_t i = 0; i < m; ++i) {
         if (cell[i] < 0) continue;
         const double *t = rows + i * p, w = weight.at[i];
-        double *SCSTREAM_ALONE to = sums + cell[i] * p;
+        double *__restrict to = sums + cell[i] * p;
         for (std::int64_t q = 0; q < p; ++q) to[q] += w * t[q];
     }
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "arrays.hpp"
@@ -13,11 +12,6 @@ namespace scstream {
 // Forms a + b x + c y, at least 1, and the powers of their logarithms, by component and column.
 struct Forms {
     Grid<const double> a, b, c, power;
-
-    // Whether the next column has another power: until then logarithms are taken together.
-    bool ends(std::int64_t r, std::int64_t j) const {
-        return j + 1 == a.columns || power[r][j + 1] != power[r][j];
-    }
 };
 
 // What a tile of rows loses under a component. Columns are what is seen, x and y, each a lane.
@@ -39,7 +33,8 @@ static void fill_losses(const Forms &by, std::int64_t r, const std::vector<Lane>
             exponents.at[i] += exponent(found);
             product.at[i] = mantissa(found);
         }
-        if (!by.ends(r, j)) continue;
+        // until the power is another one, logarithms are taken together
+        if (j + 1 < d && by.power[r][j + 1] == power) continue;
         for (int i = 0; i < TILE; ++i) {
             out.at[i] += power * (logarithm(product.at[i]) + exponents.at[i] * (LN2_HIGH + LN2_LOW));
             product.at[i] = 1.0;
@@ -48,9 +43,9 @@ static void fill_losses(const Forms &by, std::int64_t r, const std::vector<Lane>
     }
 }
 
-inline void subtract_logs(const Table<const double> &T, const nb::tuple &forms,
-                          const Row<const std::int64_t> &z, const Table<double> &out) {
-    const auto form = [&](std::size_t i) { return grid(part<Table<const double>>(forms, i)); };
+inline void subtract_logs(const Matrix &T, const nb::tuple &forms, const Ints &z,
+                          const Table<double> &out) {
+    const auto form = [&](std::size_t i) { return grid(part<Matrix>(forms, i)); };
     const Forms by{form(0), form(1), form(2), form(3)};
     const Grid<const double> rows = grid(T);
     const Grid<double> to = grid(out);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "arrays.hpp"
@@ -10,7 +9,7 @@
 
 namespace scstream {
 
-inline void log_gammas(const Row<const double> &x, const Row<double> &out) {
+inline void log_gammas(const Vector &x, const Row<double> &out) {
     require(x.shape(0) == out.shape(0), "as many results as numbers");
     for (std::size_t i = 0; i < x.shape(0); ++i) out(i) = log_gamma(x(i));
 }
@@ -26,8 +25,8 @@ inline void normalise(double *logs, std::int64_t n, double more) {
     for (std::int64_t i = 0; i < n; ++i) logs[i] -= level;
 }
 
-inline void log_weights(const Row<const double> &n, const Row<const double> &gamma,
-                        const Row<const double> &u, const Row<double> &out) {
+inline void log_weights(const Vector &n, const Vector &gamma, const Vector &u,
+                        const Row<double> &out) {
     const std::int64_t k = length(out) / 3;
     require_rows(3 * k, out);
     require_rows(3 * k + 1, n, gamma, u);
@@ -54,22 +53,14 @@ struct Ratio {
     }
 };
 
-inline void split_ratios(const Table<const double> &n, const Table<const double> &each,
-                         const Row<const double> &whole, const Row<const double> &doubt,
-                         double alpha, double least, const Row<double> &out) {
+inline void split_ratios(const Matrix &n, const Matrix &each, const Vector &whole,
+                         const Vector &doubt, double alpha, double least, const Row<double> &out) {
     const std::int64_t k = length(out);
     for (const auto *parts : {&n, &each}) require_shape(*parts, k, 2);
     require_rows(k, whole, doubt);
     const Ratio ratio{alpha, least, 1.0};
     for (std::int64_t r = 0; r < k; ++r)
         out(r) = ratio(n(r, 0), n(r, 1), each(r, 0), each(r, 1), whole(r), doubt(r));
-}
-
-inline void mirror(const Table<double> &pairs) {
-    const std::size_t k = pairs.shape(0);
-    require_shape(pairs, k, k);
-    for (std::size_t a = 0; a < k; ++a)
-        for (std::size_t b = a + 1; b < k; ++b) pairs(a, b) = pairs(b, a) = pairs(a, b) + pairs(b, a);
 }
 
 // Fill the `most` commonest rivals of k clusters, and pairs of neighbours; return how many.

@@ -38,7 +38,6 @@ NB_MODULE(_compiled, m) {
     define(m, "log_gammas", log_gammas);
     define(m, "log_weights", log_weights);
     define(m, "split_ratios", split_ratios);
-    define(m, "mirror", mirror);
     define(m, "neighbours", neighbours);
     define(m, "count_marginals", count_marginals);
     define(m, "add_rises", add_rises);
@@ -55,11 +54,10 @@ NB_MODULE(_compiled, m) {
     const nanobind::call_guard<nanobind::gil_scoped_release> unlocked;
     define(m, "factor", py_factor, unlocked);
     define(m, "log_normalisers", py_log_normalisers, unlocked);
-    define(m, "drawn_scores", py_drawn_scores, unlocked);
+    define(m, "drawn_scores", drawn_scores, unlocked);
     define(m, "student_forms", py_student_forms, unlocked);
-    define(m, "student_levels", py_student_levels, unlocked);
     define(m, "predictives", py_predictives, unlocked);
-    define(m, "directions", py_directions, unlocked);
+    define(m, "directions", directions, unlocked);
     define(m, "boundaries", py_boundaries, unlocked);
     define(m, "truncate", py_truncate, unlocked);
     define(m, "pool", pool);

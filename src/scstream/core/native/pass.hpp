@@ -24,18 +24,17 @@ constexpr double NOBODY = -std::numeric_limits<double>::infinity();
 
 inline Rows rows_of(const nb::tuple &given) {
     Rows out{};
-    Table<const double> wide;
-    if (found(given, 0, wide)) {
-        out.wide = wide.data();
-        out.n = wide.shape(0);
-        out.d = wide.shape(1);
-    } else {
-        const auto narrow = part<Table<const float>>(given, 0);
-        out.narrow = narrow.data();
-        out.n = narrow.shape(0);
-        out.d = narrow.shape(1);
-    }
-    const auto shift = part<Row<const double>>(given, 1), scale = part<Row<const double>>(given, 2);
+    const auto size = [&out](const auto &rows) {
+        out.n = length(rows);
+        out.d = length(rows, 1);
+        return rows.data();
+    };
+    Matrix wide;
+    if (found(given, 0, wide))
+        out.wide = size(wide);
+    else
+        out.narrow = size(part<Table<const float>>(given, 0));
+    const auto shift = part<Vector>(given, 1), scale = part<Vector>(given, 2);
     require(length(shift) == out.d && length(scale) == out.d, "the frame has other columns");
     out.shift = shift.data();
     out.scale = scale.data();
@@ -62,8 +61,8 @@ struct Scores {
 };
 
 inline Scores scores_of(const nb::tuple &given, std::int64_t p) {
-    const auto eta = part<Table<const double>>(given, 0);
-    const auto level = part<Row<const double>>(given, 1), power = part<Row<const double>>(given, 2);
+    const auto eta = part<Matrix>(given, 0);
+    const auto level = part<Vector>(given, 1), power = part<Vector>(given, 2);
     const std::int64_t k = length(eta);
     require_shape(eta, k, p);
     const bool plain = length(power) == 0;
@@ -299,46 +298,46 @@ class Chooser {
     std::vector<double> exact_;
 };
 
-using Flat = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-using FlatInts = nb::ndarray<std::int64_t, nb::c_contig, nb::device::cpu>;
-
 // Stacks of sums (m, ...) that are given as outputs, m being the runs of chunks.
 class Stacks {
   public:
-    Stacks(const nb::tuple &given, const Sums &one, std::int64_t runs) : runs_(runs) {
-        current_ = room<Flat>(given, 0, one.current);
+    Stacks(const nb::tuple &given, const Sums &one)
+        : one_(one.current.size()), size_(part<Of<double>>(given, 0).size()) {
+        current_ = room(given, 0, one.current);
         if (!one.rows.empty()) {
-            rows_ = room<FlatInts>(given, 1, one.rows);
-            rivals_ = room<FlatInts>(given, 2, one.rivals);
+            rows_ = room(given, 1, one.rows);
+            rivals_ = room(given, 2, one.rivals);
         }
-        doubt_ = room<Flat>(given, one.rows.empty() ? 1 : 3, one.doubt);
+        doubt_ = room(given, one.rows.empty() ? 1 : 3, one.doubt);
     }
 
-    void put(const Tree &from) const {
-        from.write([this](std::size_t i, const Sums &sums) { put(sums, i); });
-    }
-
-    void put(const Sums &from, std::size_t i = 0) const {
-        put(from.current, current_, i);
-        put(from.rows, rows_, i);
-        put(from.rivals, rivals_, i);
-        put(from.doubt, doubt_, i);
+    void put(const std::vector<const Sums *> &runs) const {
+        require(runs.size() * one_ == size_, "there are other runs of chunks");
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            put(runs[i]->current, current_, i);
+            put(runs[i]->rows, rows_, i);
+            put(runs[i]->rivals, rivals_, i);
+            put(runs[i]->doubt, doubt_, i);
+        }
     }
 
   private:
+    template <typename T>
+    using Of = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+
     template <typename T>
     static void put(const std::vector<T> &from, T *to, std::size_t i) {
         std::copy(from.begin(), from.end(), to + i * from.size());
     }
 
-    template <typename View, typename T>
-    T *room(const nb::tuple &given, std::size_t i, const std::vector<T> &one) const {
-        const auto to = part<View>(given, i);
-        require(to.size() == static_cast<std::size_t>(runs_) * one.size(), "sums have another shape");
+    template <typename T>
+    T *room(const nb::tuple &given, std::size_t i, const std::vector<T> &one) {
+        const auto to = part<Of<T>>(given, i);
+        require(to.size() * one_ == size_ * one.size(), "sums have another shape");
         return to.data();
     }
 
-    const std::int64_t runs_;
+    const std::size_t one_, size_;
     double *current_ = nullptr, *doubt_ = nullptr;
     std::int64_t *rows_ = nullptr, *rivals_ = nullptr;
 };
@@ -443,7 +442,7 @@ class Sweeper {
     std::int64_t cell_[TILE], beside_[TILE];
 };
 
-inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const nb::tuple &scores,
+inline void sweep(const nb::tuple &rows, const Vector &weight, const nb::tuple &scores,
                   const nb::tuple &pairs, const std::optional<nb::tuple> &key,
                   const Row<std::int64_t> &z, const Row<std::int64_t> &sub, const nb::tuple &cut,
                   const nb::tuple &sums) {
@@ -457,12 +456,12 @@ inline void sweep(const nb::tuple &rows, const Row<const double> &weight, const 
     const Labelled found{z.data(), sub.data(), weight.data()};
     const Cut chunks = cut_of(cut);
     const Sums empty(own.k / 2, p, true);
-    const Stacks out(sums, empty, runs(chunks.first, chunks.chunks(n)));
+    const Stacks out(sums, empty);
     nb::gil_scoped_release free;
     Tree total;
     over_chunks(chunks, n, empty,
                 [&] { return Sweeper(points, by, own, key ? &keyed : nullptr, found); }, total);
-    out.put(total);
+    out.put(total.runs());
 }
 
 inline void fill_statistics(const nb::tuple &rows, const Table<double> &out) {
@@ -507,7 +506,7 @@ struct Chosen {
     double *doubt;
     const double *uniform;  // null: labels are the best
 
-    Chosen(std::int64_t n, const Row<const double> &u, const Row<std::int64_t> &labels,
+    Chosen(std::int64_t n, const Vector &u, const Row<std::int64_t> &labels,
            const Row<std::int64_t> &seconds, const Row<double> &doubts)
         : z(labels.data()), second(seconds.shape(0) ? seconds.data() : nullptr),
           doubt(doubts.data()), uniform(u.shape(0) ? u.data() : nullptr) {
@@ -525,9 +524,9 @@ struct Chosen {
     }
 };
 
-inline void label_rows(const Table<const double> &T, const nb::tuple &scores,
-                       const Row<const double> &u, const Row<std::int64_t> &z,
-                       const Row<std::int64_t> &second, const Row<double> &doubt) {
+inline void label_rows(const Matrix &T, const nb::tuple &scores, const Vector &u,
+                       const Row<std::int64_t> &z, const Row<std::int64_t> &second,
+                       const Row<double> &doubt) {
     const Grid<const double> rows = grid(T);
     const Scores by = scores_of(scores, rows.columns);
     const Chosen out(rows.rows, u, z, second, doubt);
@@ -546,9 +545,8 @@ inline void label_rows(const Table<const double> &T, const nb::tuple &scores,
     }
 }
 
-inline void label_scores(const Table<const double> &scores, const Row<const double> &u,
-                         const Row<std::int64_t> &z, const Row<std::int64_t> &second,
-                         const Row<double> &doubt) {
+inline void label_scores(const Matrix &scores, const Vector &u, const Row<std::int64_t> &z,
+                         const Row<std::int64_t> &second, const Row<double> &doubt) {
     const Grid<const double> rows = grid(scores);
     const Chosen out(rows.rows, u, z, second, doubt);
     require(rows.columns > 0, "there must be components");
@@ -573,8 +571,8 @@ struct Tried {
     const std::int64_t *z;
     std::int64_t *trial;
 
-    Tried(const nb::tuple &given, const Row<const double> &weights, const Row<const bool> &which,
-          const Row<const std::int64_t> &labels, const Row<std::int64_t> &trials)
+    Tried(const nb::tuple &given, const Vector &weights, const Row<const bool> &which,
+          const Ints &labels, const Row<std::int64_t> &trials)
         : rows(rows_of(given)), weight(weights.data()), chosen(which.data()), z(labels.data()),
           trial(trials.data()) {
         require_rows(rows.n, weights, labels, trials);
@@ -613,24 +611,24 @@ inline void try_rows(const Tried &of, const Scores &own, std::int64_t begin, std
     }
 }
 
-inline void try_sublabels(const nb::tuple &rows, const Row<const double> &weight,
-                          const nb::tuple &pairs, const Row<const bool> &chosen,
-                          const Row<const std::int64_t> &z, const Row<std::int64_t> &trial,
-                          const nb::tuple &cut, const nb::tuple &sums) {
+inline void try_sublabels(const nb::tuple &rows, const Vector &weight, const nb::tuple &pairs,
+                          const Row<const bool> &chosen, const Ints &z,
+                          const Row<std::int64_t> &trial, const nb::tuple &cut,
+                          const nb::tuple &sums) {
     const Tried of(rows, weight, chosen, z, trial);
     const std::int64_t p = of.rows.statistics(), n = of.rows.n, k = chosen.shape(0);
     const Scores own = scores_of(pairs, p);
     require(own.k == 2 * k, "each cluster needs two components");
     const Cut chunks = cut_of(cut);
     const Sums empty(k, p, false);
-    const Stacks out(sums, empty, runs(chunks.first, chunks.chunks(n)));
+    const Stacks out(sums, empty);
     nb::gil_scoped_release free;
     Tree total;
     const auto fill = [&](std::int64_t begin, std::int64_t end, Sums &to) {
         try_rows(of, own, begin, end, to);
     };
     over_chunks(chunks, n, empty, [&] { return fill; }, total);
-    out.put(total);
+    out.put(total.runs());
 }
 
 }  // namespace scstream

@@ -17,6 +17,12 @@
 
 namespace scstream {
 
+#ifdef _WIN32
+inline std::int64_t process() { return 0; }  // none is ever forked
+#else
+inline std::int64_t process() { return getpid(); }
+#endif
+
 // They are started when they are first wanted, and wait until the process ends. They do not live on
 // in a forked process: there, and while somebody else has them, work is done by the calling thread.
 class Pool {
@@ -50,22 +56,13 @@ class Pool {
     }
 
   private:
-#ifdef _WIN32
-    bool is_ours() const { return true; }
-    void own() {}
-#else
     bool is_ours() const {
         const std::int64_t owner = owner_.load();
-        return owner == 0 || owner == getpid();
+        return owner == 0 || owner == process();
     }
 
-    void own() { owner_ = getpid(); }
-
-    std::atomic<std::int64_t> owner_{0};  // the process whose threads these are, 0 for none
-#endif
-
     void start(std::int64_t threads) {
-        own();
+        owner_ = process();
         try {
             for (; started_ < threads; ++started_) std::thread([this] { serve(); }).detach();
         } catch (const std::system_error &) {
@@ -96,6 +93,7 @@ class Pool {
         }
     }
 
+    std::atomic<std::int64_t> owner_{0};  // the process whose threads these are, 0 for none
     std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
     std::mutex mutex_;
     std::condition_variable wake_, done_;

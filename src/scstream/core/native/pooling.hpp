@@ -46,10 +46,10 @@ inline double least_alone(const Table<double> &scatter) {
 }
 
 inline std::pair<double, bool> pool(const Matrix &s, double most, double times, const Table<double> &out) {
-    constexpr double KNOWN = 10.0, LITTLE = 1e-9, TINY = 1e-300;
+    constexpr double KNOWN = 10.0, LITTLE = 1e-9;
     const std::int64_t k = length(s), d = columns_of(length(s, 1));
     require_shape(out, d, d);
-    const auto rows = [&](std::int64_t r) { return std::max(s(r, 0), TINY); };
+    const auto rows = [&](std::int64_t r) { return std::max(s(r, 0), 1e-300); };
     double dof = 0.0;
     for (std::int64_t r = 0; r < k; ++r) dof += s(r, 0) - (s(r, 0) != 0.0);
     bool wide = false;
@@ -82,7 +82,6 @@ inline std::pair<double, bool> pool(const Matrix &s, double most, double times, 
 }
 
 inline bool middle(const Matrix &s, double most, double times, const Row<double> &out) {
-    constexpr double TINY = 1e-300;
     const std::int64_t k = length(s), d = columns_of(length(s, 1));
     require_shape(out, d);
     bool astray = false;
@@ -94,7 +93,7 @@ inline bool middle(const Matrix &s, double most, double times, const Row<double>
         }
         const double mean = out(i) = sum / n;
         astray = stand_out(s, most, times, [&](std::int64_t r) {
-            const double off = s(r, 1 + i) / std::max(s(r, 0), TINY) - mean;
+            const double off = s(r, 1 + i) / std::max(s(r, 0), 1e-300) - mean;
             return s(r, 0) > 0.0 ? off * off : 0.0;
         }) || astray;
     }
@@ -119,31 +118,25 @@ inline double set_prior(double kappa, double nu, const Vector &mean, const Matri
     return level;
 }
 
-// Widen the ends of columns by those of rows.
-template <typename T>
-void widen(const Grid<const T> &rows, const Table<double> &ends) {
-    for (std::int64_t i = 0; i < rows.rows; ++i)
-        for (std::int64_t j = 0; j < rows.columns; ++j) {
-            const double x = rows[i][j];
-            if (!(ends(0, j) <= x)) ends(0, j) = x == x ? x : ends(0, j);
-            if (!(ends(1, j) >= x)) ends(1, j) = x == x ? x : ends(1, j);
-        }
-}
-
 inline void widen_ends(const nb::object &rows, const Table<double> &ends) {
     const nb::tuple given = nb::make_tuple(rows);
     require_shape(ends, 2);
-    Table<const double> wide;
-    if (found(given, 0, wide)) {
-        require_shape(wide, length(wide), length(ends, 1));
+    const auto widen = [&](const auto &of) {
+        require_shape(of, length(of), length(ends, 1));
         const nb::gil_scoped_release free;
-        widen(grid(wide), ends);
-    } else {
-        const auto narrow = part<Table<const float>>(given, 0);
-        require_shape(narrow, length(narrow), length(ends, 1));
-        const nb::gil_scoped_release free;
-        widen(grid(narrow), ends);
-    }
+        const auto table = grid(of);
+        for (std::int64_t i = 0; i < table.rows; ++i)
+            for (std::int64_t j = 0; j < table.columns; ++j) {
+                const double x = table[i][j];
+                if (!(ends(0, j) <= x)) ends(0, j) = x == x ? x : ends(0, j);
+                if (!(ends(1, j) >= x)) ends(1, j) = x == x ? x : ends(1, j);
+            }
+    };
+    Matrix wide;
+    if (found(given, 0, wide))
+        widen(wide);
+    else
+        widen(part<Table<const float>>(given, 0));
 }
 
 }  // namespace scstream

@@ -45,8 +45,7 @@ static void multiply_lanes(const double *columns, const double *const *eta, std:
     std::memcpy(out + 3 * LANES, s3, sizeof s3);
 }
 
-inline void score_rows(const Table<const double> &T, const nb::tuple &scores,
-                       const Table<double> &out) {
+inline void score_rows(const Matrix &T, const nb::tuple &scores, const Table<double> &out) {
     const Grid<const double> rows = grid(T);
     const Grid<double> to = grid(out);
     const Scores by = scores_of(scores, rows.columns);
@@ -70,8 +69,8 @@ inline void score_rows(const Table<const double> &T, const nb::tuple &scores,
     }
 }
 
-inline void score_pairs(const Table<const double> &T, const nb::tuple &pairs,
-                        const Row<const std::int64_t> &z, const Table<double> &out) {
+inline void score_pairs(const Matrix &T, const nb::tuple &pairs, const Ints &z,
+                        const Table<double> &out) {
     const Grid<const double> rows = grid(T);
     const Grid<double> to = grid(out);
     const Scores by = scores_of(pairs, rows.columns);
@@ -98,9 +97,8 @@ inline void score_pairs(const Table<const double> &T, const nb::tuple &pairs,
     }
 }
 
-inline void choose_sublabels(const Table<const double> &scores, const Row<const double> &u,
-                             const Row<std::int64_t> &sub, const Row<double> &share,
-                             const Row<double> &doubt) {
+inline void choose_sublabels(const Matrix &scores, const Vector &u, const Row<std::int64_t> &sub,
+                             const Row<double> &share, const Row<double> &doubt) {
     const Grid<const double> rows = grid(scores);
     const bool drawn = length(u) > 0;
     require_shape(scores, rows.rows, 2);

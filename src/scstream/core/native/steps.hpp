@@ -14,24 +14,18 @@
 namespace scstream {
 
 // Log marginals of clusters under a prior.
-class Marginals {
-  public:
-    Marginals(const Prior &prior, double log_normaliser) : prior_(prior), level_(log_normaliser) {}
+struct Marginals {
+    Prior prior;
+    double log_normaliser;
+    std::int64_t failed = 0;
 
-    std::int64_t p() const { return prior_.p(); }
-    const Prior &prior() const { return prior_; }
+    std::int64_t p() const { return prior.p(); }
 
     // Fill those of m rows of statistics; rows that fail are NaN, and counted.
     void operator()(const double *s, std::int64_t m, double *out) {
-        failed += log_normalisers(s, m, prior_, out);
-        for (std::int64_t i = 0; i < m; ++i) out[i] -= level_;
+        failed += log_normalisers(s, m, prior, out);
+        for (std::int64_t i = 0; i < m; ++i) out[i] -= log_normaliser;
     }
-
-    std::int64_t failed = 0;
-
-  private:
-    const Prior prior_;
-    const double level_;
 };
 
 inline Marginals marginals_of(const nb::tuple &prior) {
@@ -204,10 +198,9 @@ class PartScores {
     std::vector<double> factors_, forms_, log_det_, log_weight_, level_, power_;
 };
 
-inline bool refine(const nb::tuple &rows, const Row<const double> &weight, const nb::tuple &cuts,
+inline bool refine(const nb::tuple &rows, const Vector &weight, const nb::tuple &cuts,
                    const Row<const bool> &chosen, const nb::tuple &prior, const nb::tuple &how,
-                   const Row<const std::int64_t> &z, const Row<std::int64_t> &trial,
-                   const nb::tuple &sums) {
+                   const Ints &z, const Row<std::int64_t> &trial, const nb::tuple &sums) {
     const Tried of(rows, weight, chosen, z, trial);
     const auto row = part<Vector>(prior, 0);
     const Prior of_clusters = prior_of(row, part<double>(prior, 1));
@@ -217,7 +210,7 @@ inline bool refine(const nb::tuple &rows, const Row<const double> &weight, const
     PartScores parts(of_clusters, part<double>(how, 0), k);
     const Sums empty(k, p, false);
     Sums total = empty;
-    const Stacks out(sums, empty, 1);
+    const Stacks out(sums, empty);
     bool sound = true;
     {
         nb::gil_scoped_release free;
@@ -232,7 +225,7 @@ inline bool refine(const nb::tuple &rows, const Row<const double> &weight, const
         }
     }
     if (!sound) return false;
-    out.put(total);
+    out.put({&total});
     return true;
 }
 
@@ -250,8 +243,7 @@ inline bool cut_pasts(const double *tried, const double *wholes, std::int64_t k,
     return true;
 }
 
-inline std::int64_t judge_divisions(const Block<const double> &past,
-                                    const Block<const double> &now,
+inline std::int64_t judge_divisions(const Block<const double> &past, const Block<const double> &now,
                                     const Block<const double> &tried, const nb::tuple &doubts,
                                     const nb::tuple &prior, const nb::tuple &how,
                                     const Row<const bool> &chosen, const Table<double> &cut,
@@ -275,7 +267,7 @@ inline std::int64_t judge_divisions(const Block<const double> &past,
         for (std::int64_t q = 0; q < p; ++q)
             wholes[r * p + q] = past(r, 0, q) + past(r, 1, q);
     const double certain = part<double>(how, 3);
-    if (!cut_pasts(tried.data(), wholes, k, marginals.prior(), certain, cut.data())) return -1;
+    if (!cut_pasts(tried.data(), wholes, k, marginals.prior, certain, cut.data())) return -1;
     // rows: pasts, wholes, presents, then parts as tried, and parts as they are
     const auto at = [&](std::int64_t block, std::int64_t r) { return &rows[(block * k + r) * p]; };
     for (std::int64_t r = 0; r < k; ++r)
@@ -323,13 +315,13 @@ struct Standing {
     Matrix past_doubt, doubt;
     Matrix each;
     Vector whole;
-    Row<const std::int64_t> lived;
+    Ints lived;
 
     explicit Standing(const nb::tuple &given)
         : everything(part<Matrix>(given, 0)), rows(part<Table<const std::int64_t>>(given, 1)),
           rivals(part<Table<const std::int64_t>>(given, 2)), past_doubt(part<Matrix>(given, 3)),
           doubt(part<Matrix>(given, 4)), each(part<Matrix>(given, 5)), whole(part<Vector>(given, 6)),
-          lived(part<Row<const std::int64_t>>(given, 7)) {
+          lived(part<Ints>(given, 7)) {
         const std::int64_t k = length(whole);
         require_rows(3 * k, everything);
         require_rows(k, lived);

@@ -14,20 +14,17 @@ constexpr std::int64_t SKIP = -1;  // role of a field that is not read; texts ha
 // How fields are written, and what is read of each.
 struct Form {
     std::uint8_t separator, point;
-    const std::int64_t *roles;
-    std::int64_t width;
+    Ints roles;
     Powers powers;
 };
 
 // Where a pass writes what it finds, see `scstream.core.Found`.
 struct Found {
-    Grid<double> numbers;
-    std::int64_t *spans;
-    std::int64_t texts;
-    Grid<std::int64_t> bounds;
-    std::int64_t *fields;
-    std::int64_t rows;
-    Grid<std::int64_t> odd;
+    Table<double> numbers;
+    Block<std::int64_t> spans;
+    Table<std::int64_t> bounds;
+    Row<std::int64_t> fields;
+    Table<std::int64_t> odd;
 };
 
 class Scan {
@@ -37,7 +34,7 @@ class Scan {
         : text_(text), end_(text + size), final_(final), form_(form), found_(found) {}
 
     void run() {
-        while (at_ < end_ && row_ < found_.rows) {
+        while (at_ < end_ && row_ < length(found_.fields)) {
             if (*at_ == '\n') {  // an empty line
                 ++at_;
                 ++breaks_;
@@ -51,10 +48,7 @@ class Scan {
         }
     }
 
-    std::int64_t rows() const { return row_; }
-    std::int64_t n_odd() const { return n_odd_; }
-    std::int64_t at() const { return at_ - text_; }
-    std::int64_t breaks() const { return breaks_; }
+    nb::tuple state() const { return nb::make_tuple(row_, n_odd_, at_ - text_, breaks_); }
 
   private:
     // Read one record; false if the block ends before it does.
@@ -77,27 +71,27 @@ class Scan {
             return false;
         }
         const std::int64_t fields = broken_ ? -1 : fields_;
-        if (fields != form_.width) n_odd_ = odd_before;
+        if (fields != length(form_.roles)) n_odd_ = odd_before;
         const std::uint8_t *after = stop;
         if (stop < end_) {
             ++after;
             ++inner_;
         }
         if (stop > at_ && stop[-1] == '\r') --stop;
-        std::int64_t *bounds = found_.bounds[row_];
+        std::int64_t *bounds = &found_.bounds(row_, 0);
         bounds[0] = at_ - text_;
         bounds[1] = stop - text_;
         bounds[2] = after - text_;
         bounds[3] = breaks_;
         bounds[4] = breaks_ += inner_;
-        found_.fields[row_++] = fields;
+        found_.fields(row_++) = fields;
         at_ = after;
         return true;
     }
 
     // Read the field that begins at i; return where it ends, null if the block ends before.
     const std::uint8_t *field(const std::uint8_t *i) {
-        const std::int64_t role = fields_ < form_.width ? form_.roles[fields_] : SKIP;
+        const std::int64_t role = fields_ < length(form_.roles) ? form_.roles(fields_) : SKIP;
         const std::uint8_t *a = i, *b;
         if (i < end_ && *i == '"') {
             a = i + 1;
@@ -108,7 +102,7 @@ class Scan {
             if (role >= 0) {
                 const double value = short_number(i, end_, form_.point, form_.powers);
                 if (i > a && i < end_ && (*i == form_.separator || *i == '\n') && value == value) {
-                    found_.numbers[row_][role] = value;
+                    found_.numbers(row_, role) = value;
                     ++fields_;
                     return i;
                 }
@@ -120,23 +114,17 @@ class Scan {
         }
         if (role >= 0) {
             const double value = number(a, b, form_.point, form_.powers);
-            found_.numbers[row_][role] = value;
-            if (value != value) note_odd(role, a, b);
+            found_.numbers(row_, role) = value;
+            if (value != value) {
+                const std::int64_t odd[] = {row_, role, a - text_, b - text_};
+                std::copy(odd, odd + 4, &found_.odd(n_odd_++, 0));
+            }
         } else if (role < SKIP) {
-            std::int64_t *span = found_.spans + 2 * (row_ * found_.texts - 2 - role);
-            span[0] = a - text_;
-            span[1] = b - text_;
+            found_.spans(row_, -2 - role, 0) = a - text_;
+            found_.spans(row_, -2 - role, 1) = b - text_;
         }
         ++fields_;
         return i;
-    }
-
-    void note_odd(std::int64_t role, const std::uint8_t *a, const std::uint8_t *b) {
-        std::int64_t *odd = found_.odd[n_odd_++];
-        odd[0] = row_;
-        odd[1] = role;
-        odd[2] = a - text_;
-        odd[3] = b - text_;
     }
 
     // Where the closing quote is; counts line ends before it.
@@ -174,36 +162,35 @@ class Scan {
 };
 
 inline nb::tuple scan(const Bytes &text, bool final, const nb::tuple &form, const nb::tuple &found) {
-    const auto roles = part<Row<const std::int64_t>>(form, 2);
-    const auto powers = part<Table<const double>>(form, 3);
-    const auto numbers = part<Table<double>>(found, 0);
-    const auto spans = part<Block<std::int64_t>>(found, 1);
-    const auto bounds = part<Table<std::int64_t>>(found, 2);
-    const auto fields = part<Row<std::int64_t>>(found, 3);
-    const auto odd = part<Table<std::int64_t>>(found, 4);
-    const std::int64_t rows = fields.shape(0), columns = numbers.shape(1), texts = spans.shape(1);
+    const auto roles = part<Ints>(form, 2);
+    const auto powers = part<Matrix>(form, 3);
+    const Found to{part<Table<double>>(found, 0), part<Block<std::int64_t>>(found, 1),
+                   part<Table<std::int64_t>>(found, 2), part<Row<std::int64_t>>(found, 3),
+                   part<Table<std::int64_t>>(found, 4)};
+    const std::int64_t rows = length(to.fields), columns = length(to.numbers, 1),
+                       texts = length(to.spans, 1);
     require_shape(powers, 2, 2 * RANGE + 1);
-    require_shape(numbers, rows);
-    require_shape(spans, rows, texts, 2);
-    require_shape(bounds, rows, 5);
+    require_rows(rows, to.numbers);
+    require_shape(to.spans, rows, texts, 2);
+    require_shape(to.bounds, rows, 5);
     std::int64_t n_numbers = 0;
     for (std::size_t f = 0; f < roles.shape(0); ++f) {
         const std::int64_t role = roles.data()[f];
         require(role < columns && role >= -1 - texts, "a role has no column");
         n_numbers += role >= 0;
     }
-    require_shape(odd, length(odd), 4);
-    require(length(odd) >= rows * n_numbers, "there is no room for odd fields");
+    require_shape(to.odd, length(to.odd), 4);
+    require(length(to.odd) >= rows * n_numbers, "there is no room for odd fields");
     const double *high = powers.data();
     Scan pass(text.data(), length(text), final,
-              {part<std::uint8_t>(form, 0), part<std::uint8_t>(form, 1), roles.data(),
-               length(roles), {high, high + 2 * RANGE + 1}},
-              {grid(numbers), spans.data(), texts, grid(bounds), fields.data(), rows, grid(odd)});
+              {part<std::uint8_t>(form, 0), part<std::uint8_t>(form, 1), roles,
+               {high, high + 2 * RANGE + 1}},
+              to);
     {
         nb::gil_scoped_release free;
         pass.run();
     }
-    return nb::make_tuple(pass.rows(), pass.n_odd(), pass.at(), pass.breaks());
+    return pass.state();
 }
 
 // Write a whole number with so many decimals; return where it ends.
@@ -221,9 +208,8 @@ inline std::uint8_t *write(std::int64_t value, std::int64_t decimals, std::uint8
 }
 
 // Write rows of numbers with text between them, see `scstream.core.lay_out`.
-inline std::int64_t lay_out(const Table<const std::int64_t> &values,
-                            const Row<const std::int64_t> &decimals, const Bytes &glue,
-                            const Row<const std::int64_t> &glue_at, const Bytes &data,
+inline std::int64_t lay_out(const Table<const std::int64_t> &values, const Ints &decimals,
+                            const Bytes &glue, const Ints &glue_at, const Bytes &data,
                             const Table<const std::int64_t> &bounds, const Row<std::uint8_t> &out) {
     const Grid<const std::int64_t> rows = grid(values), starts = grid(bounds);
     const std::int64_t m = rows.columns, *joints = glue_at.data();

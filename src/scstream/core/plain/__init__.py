@@ -18,11 +18,10 @@ from scstream.core.plain.gaussian import (
     predictives,
     set_prior,
     student_forms,
-    student_levels,
     truncate,
 )
 from scstream.core.plain.logs import subtract_logs
-from scstream.core.plain.mixture import log_gammas, log_weights, mirror, neighbours, split_ratios
+from scstream.core.plain.mixture import log_gammas, log_weights, neighbours, split_ratios
 from scstream.core.plain.passes import (
     best_labels,
     choose_sublabels,
@@ -63,7 +62,6 @@ __all__ = [
     "log_normalisers",
     "log_weights",
     "middle",
-    "mirror",
     "neighbours",
     "pool",
     "predictives",
@@ -74,7 +72,6 @@ __all__ = [
     "set_prior",
     "split_ratios",
     "student_forms",
-    "student_levels",
     "subtract_logs",
     "sum_products",
     "sweep",

@@ -39,13 +39,6 @@ def split_ratios(
     out[:] = np.where(possible, log(alpha) + gain - gammas[2] - whole + doubt, -np.inf)
 
 
-def mirror(pairs: Floats) -> None:
-    """Add mirror images, but for the diagonal."""
-    own = pairs.diagonal().copy()
-    pairs += pairs.T.copy()
-    np.fill_diagonal(pairs, own)
-
-
 def neighbours(rivals: Ints, top: Ints, pairs: Ints) -> int:
     """Find pairs of clusters of which one is among the commonest rivals of the other."""
     common = rivals + rivals.T
