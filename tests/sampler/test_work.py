@@ -16,11 +16,14 @@ import pytest
 from streams import box
 
 import scstream
-from scstream import Rules, ScStream
+from scstream import Rules, ScStream, core
 from scstream.families import BY_NAME
 from scstream.sampler import learner
 from scstream.sampler.rules import RULES
 
+needs_native = pytest.mark.skipif(
+    core.name() == "plain", reason="the plain core loops over clusters, as its formulas do"
+)
 PACKAGE = str(Path(scstream.__file__).parent)
 CASES = {
     "gaussian": {},
@@ -133,6 +136,7 @@ def grows(few, many):
 # -- no Python loop over clusters ----------------------------------------------------------------
 
 
+@needs_native
 @pytest.mark.parametrize("case", CASES)
 def test_the_work_of_the_interpreter_does_not_grow_with_the_clusters(case):
     few, many = python_work(20, case), python_work(80, case)
@@ -178,6 +182,7 @@ def memory_a_row(monkeypatch, **options):
     return (min(seen[8:]) - min(seen[:8])) / (sizes[1] - sizes[0])
 
 
+@needs_native
 @pytest.mark.parametrize("family", ["gaussian", "diagonal"])
 def test_sweeps_and_moves_hold_no_array_of_scores_as_long_as_the_batch(family, monkeypatch):
     assert memory_a_row(monkeypatch, family=family) <= A_ROW
