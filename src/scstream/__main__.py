@@ -13,7 +13,7 @@ from scstream.support.progress import UNHEARD
 
 
 class Unheard(TextIOWrapper):
-    """A stream of messages that goes on where nobody reads it any more: what is written is lost."""
+    """A stream of messages that goes on where it is not read any more: what is written is lost."""
 
     def write(self, text: str) -> int:
         """Write some text if that is possible."""
@@ -44,8 +44,8 @@ def _prepare_streams() -> None:
 
     A file that is opened gets the lowest free number. Without something at the numbers of closed
     streams an output could be what libraries take for standard error. Python would print messages
-    for a closed standard error to standard output, among the labels. And who reads no messages any
-    more does not end the work.
+    for a closed standard error to standard output, among the labels. If messages are not read any
+    more the work does not end.
     """
     for number in range(3):
         try:

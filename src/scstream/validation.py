@@ -1,4 +1,4 @@
-"""Checks of what the user gives, with errors for the person who made the mistake."""
+"""Checks of what the user gives, with errors that say how to mend them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from scstream.support.threads import cores, over_rows
 from scstream.support.times import as_date, is_length, is_moment, length, moment
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
-_ONE = np.ones(1).tobytes()  # nobody can change it
+_ONE = np.ones(1).tobytes()  # it cannot be changed
 _UNIT = 1e-4  # by how much the squared length of rows of unit length may differ from 1
 _TOLD = 5  # columns that are named in a message
 AUTO = "auto"  # in place of a family's name: the columns' types decide
@@ -188,7 +188,7 @@ def resolve_family(
 
 @cache
 def _named(family: str) -> Family:
-    """Return a family as its constructor makes it, which nobody changes."""
+    """Return a family as its constructor makes it, which is never changed."""
     return BY_NAME[family]()
 
 

@@ -68,7 +68,7 @@ class Outline:
     @classmethod
     def of(cls, model: ScStream, scores: ArrayLike | None) -> Outline:
         """Return that of the last batch of a model, without a look at its clusters."""
-        grouping = model.__dict__.get("_grouping")  # as a rule nobody formed groups
+        grouping = model.__dict__.get("_grouping")  # as a rule no groups were formed
         groups = grouping.changes(model._level) if grouping and grouping.formed else None
         record, lowest = model._history[-1], None  # `history_` is a copy
         if scores is not None:

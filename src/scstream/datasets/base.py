@@ -94,7 +94,7 @@ class Batch:
 
     @cached_property
     def oracle(self) -> Ints:
-        """Labels given by one who knows the true mixture, shape (n,).
+        """Labels given by the true mixture, shape (n,).
 
         The most probable cluster of each point: no clustering can be expected to do
         better, since clusters overlap. Computed when first asked for.

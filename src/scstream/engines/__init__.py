@@ -1,4 +1,4 @@
-"""Engines: where the points of a batch live and who passes over them."""
+"""Engines: where the points of a batch live and what passes over them."""
 
 from scstream.engines.base import Engine, EngineLost, FewRows, Key, RemoteRows, Sums
 from scstream.engines.choose import make_engine

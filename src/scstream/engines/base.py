@@ -1,4 +1,4 @@
-"""The contract of an engine: where a batch's points live and who passes over them."""
+"""The contract of an engine: where a batch's points live and what passes over them."""
 
 from __future__ import annotations
 

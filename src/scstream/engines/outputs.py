@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from scstream.families.contract import Array
 from scstream.support.threads import over_rows
 
-_NOBODY = np.array([-1])
+_NO_CLUSTER = np.array([-1])
 
 
 class Best:
@@ -61,6 +61,6 @@ def named_labels(
     ids: NDArray[np.int64], labels: NDArray[np.int64], n_threads: int = 1
 ) -> NDArray[np.int64]:
     """Return the ids (n,) of components; a label of -1 stays that."""
-    names, out = np.concatenate((ids, _NOBODY)), np.empty(len(labels), np.int64)
+    names, out = np.concatenate((ids, _NO_CLUSTER)), np.empty(len(labels), np.int64)
     over_rows(lambda at: names.take(labels[at], out=out[at], mode="wrap"), len(labels), n_threads)
     return out

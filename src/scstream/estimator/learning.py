@@ -299,7 +299,7 @@ class Learning(Describing):
                         "before: repair the cluster and give the batch again."
                     ) from error
                 warn(f"{error} The batch is run again.")
-                sleep(0.2 * tries)  # until the cluster knows who is left
+                sleep(0.2 * tries)  # until the cluster knows which are left
 
     def _needs_no_threads(self, learner: Learner, batch: Batch, engine: Engine) -> bool:
         """Whether a batch is small, or on a device whose clusters are: then limits cost more."""

@@ -201,7 +201,7 @@ def filled(Z: Array, donors: int = 2048, rows: int = 1024) -> Array:
     """Return rows (n, d) with each gap filled by the nearest row that has the entry.
 
     Nearness is the mean squared difference in the columns that both have. This is where seeding
-    starts from, and no more: one in n / donors rows is asked. A column nobody has is filled by 0.
+    starts from, and no more: one in n / donors rows is asked. A column without entries gets 0.
     """
     n, d = Z.shape
     out = np.where(np.isnan(Z), 0.0, Z)

@@ -111,7 +111,7 @@ class LeftOutScore:
         """Return the scores (n, k) with those of rows under their own clusters replaced."""
         at = np.flatnonzero((rows.z >= 0) & (rows.z < len(self.totals)))
         if len(at):
-            everyone = len(at) == len(rows.z)  # who need not be copied
+            everyone = len(at) == len(rows.z)  # then no copy is needed
             mine = rows if everyone else _some(rows, at)
             scores[at, mine.z] = self._own(mine, scores[at, mine.z])
         return scores

@@ -34,7 +34,7 @@ class Pairs(NamedTuple):
         near = min(_NEIGHBOURS, len(s) - 1)
         b = _nearest(at, near).ravel()
         a = np.repeat(np.arange(len(s)), near)
-        found = (b < len(s)) & (a != b)  # where distances overflow, or are 0, it may be nobody else
+        found = (b < len(s)) & (a != b)  # where distances overflow, or are 0, it may be none
         a, b = a[found], b[found]
         _, first = np.unique(np.minimum(a, b) * len(s) + np.maximum(a, b), return_index=True)
         first.sort()

@@ -1,4 +1,4 @@
-"""Wider families for columns that hold what nobody expected, and what becomes of the past.
+"""Wider families for columns that hold what was not expected, and what becomes of the past.
 
 A column of yes/no becomes one of amounts that are mostly 0 (or 1), where the batch is like that, or
 else of counts, or of codes where a number is negative; it and counts become real numbers,

@@ -28,7 +28,7 @@ class Grouping:
     seams : Seams
         What is known of the seams, but for the rows in ``pending``.
     pending : tuple of Rows
-        Rows that nobody has looked at yet, the latest last.
+        Rows that were not looked at yet, the latest last.
     n_pending : int
         How many these are.
     lasting : dict of float to Lasting
@@ -113,7 +113,7 @@ class Grouping:
         return grow(state.ids, joined, level, state.totals, family.log_marginal)
 
     def _join(self, learner: Learner, rules: Rules) -> Joined:
-        """Return who is joined to whom, by all that is known."""
+        """Return which clusters are joined, by all that is known."""
         if self._joined is not None:
             return self._joined
         state = learner.state

@@ -14,7 +14,7 @@ from scstream.records import BatchRecord
 
 Pairs = tuple[tuple[int, int], ...]
 Ints = NDArray[np.int64]
-_NOBODY = np.zeros(0, dtype=np.int64)
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Lasting:
     next_id : int
         The first group id that was never used.
     splits : tuple of (int, int)
-        Groups that came apart when they were last formed: who kept the id, and the new part's.
+        Groups that came apart when they were last formed: the id that stayed, and the new part's.
     merges : tuple of (int, int)
-        Groups that were joined then: who survived, and who is gone.
+        Groups that were joined then: the one that stayed, and the one that is gone.
     ids, part : ndarray (k,)
         The clusters and their parts that they were last formed of.
     """
@@ -39,8 +39,8 @@ class Lasting:
     next_id: int = 0
     splits: Pairs = ()
     merges: Pairs = ()
-    ids: Ints = field(default_factory=lambda: _NOBODY, compare=False)
-    part: Ints = field(default_factory=lambda: _NOBODY, compare=False)
+    ids: Ints = field(default_factory=lambda: _NONE, compare=False)
+    part: Ints = field(default_factory=lambda: _NONE, compare=False)
 
     @property
     def told(self) -> bool:

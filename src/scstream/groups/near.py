@@ -74,7 +74,7 @@ class Lines:
         return Lines(self.pairs, self.direction, self.offset, kept + new, usual)
 
     def redrawn(self, shapes: Shapes, along: Along, rules: Rules) -> tuple[Lines, Links]:
-        """Return the lines of clusters as they are now, and what they say on who is joined."""
+        """Return the lines of clusters as they are now, and which clusters they join."""
         (k, d), count = shapes.mean.shape, shapes.count
         few = 2.0 * rules.group_seen_rows * (d - 1)
         if k <= _NEIGHBOURS + 1 or 2.0 * float(count.min()) >= few:
@@ -138,7 +138,7 @@ class Lines:
         """Return the density of later rows between the two of each pair, over that at the two.
 
         What is usual counts as some rows beside those seen; as long as nothing was seen at all,
-        nobody is taken to lie between two clusters.
+        no rows are taken to lie between two clusters.
         """
         ends = 0.5 * (self.usual[1] + self.usual[2])
         usual = self.usual[0] / (ends + rules.group_later_none)

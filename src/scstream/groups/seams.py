@@ -26,7 +26,7 @@ from scstream.support.frozen import frozen
 
 Ints = NDArray[np.int64]
 _A_CLUSTER = 16  # pairs that touch for each cluster, at most
-_NOBODY = np.zeros(0, dtype=np.int64)
+_NONE = np.zeros(0, dtype=np.int64)
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
@@ -52,9 +52,9 @@ class Seams:
 
     pairs: Ints = field(default_factory=lambda: _NO_PAIRS)
     sums: Array = field(default_factory=lambda: np.zeros((0, SUMS)))
-    ids: Ints = field(default_factory=lambda: _NOBODY)
-    whole: Ints = field(default_factory=lambda: _NOBODY)
-    changed: Ints = field(default_factory=lambda: _NOBODY)
+    ids: Ints = field(default_factory=lambda: _NONE)
+    whole: Ints = field(default_factory=lambda: _NONE)
+    changed: Ints = field(default_factory=lambda: _NONE)
     rows: float = 0.0
     lines: Lines = field(default_factory=Lines)
 
@@ -93,7 +93,7 @@ class Seams:
     def after(
         self, shapes: Shapes, doubt: Array, rows: Rows, along: Along, rules: Rules
     ) -> tuple[Seams, Joined]:
-        """Return what is known of the seams after some more rows, and who is joined to whom.
+        """Return what is known of the seams after some more rows, and which clusters are joined.
 
         ``doubt`` (k, k) says which clusters touch; ``along`` is `Family.along`.
         """
@@ -108,7 +108,7 @@ class Seams:
         sums += kept[pairs].min(axis=1, initial=1.0)[:, None] * self._sums_of(ids[pairs])
         joined = judge((pairs, sums, square), shapes, self._whole_of(ids), links, rules)
         seen = share * self.rows + n
-        return Seams(ids[pairs], sums, ids, joined.part, _NOBODY, seen, lines), joined
+        return Seams(ids[pairs], sums, ids, joined.part, _NONE, seen, lines), joined
 
     def _sums_of(self, pairs: Ints) -> Array:
         """Return what is known of pairs of ids (m, 2), either of which may come first."""

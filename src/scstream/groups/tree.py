@@ -1,4 +1,4 @@
-"""The tree above the clusters: who joins whom, and how deep the valley between them is."""
+"""The tree above the clusters: which join which, and how deep the valley between them is."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def join(links: Links, level: float, bridge: float) -> Joined:
     The two groups with the shallowest valley are joined first. A link between two groups counts as
     deep as the deeper of two valleys: the one between the two clusters that touch, and, where their
     place is low ground, the one between the peaks of the two groups. So a tail that both reach
-    connects nobody: it joins one of them, and is low ground from the other's view. The second
+    connects none: it joins one of them, and is low ground from the other's view. The second
     depth is scaled so that a link at ``bridge`` times the lower peak has the height ``level``.
     """
     k, power = len(links.peak), log1p(-min(level, 1.0 - 1e-6)) / log(bridge)

@@ -66,7 +66,7 @@ class CheckpointFolder:
         """
         self.path.mkdir(parents=True, exist_ok=True)
         self._take()
-        if self._lock is not None:  # nobody else writes here, so these are a killed run's
+        if self._lock is not None:  # nothing else writes here, so these are a killed run's
             for file in self.path.glob(_UNFINISHED):
                 file.unlink(missing_ok=True)
         files = self._files()

@@ -1,4 +1,4 @@
-"""Messages about first batches that take long, or much memory: nobody should wait in silence."""
+"""Messages about first batches that take long, or much memory: no wait should be silent."""
 
 from __future__ import annotations
 

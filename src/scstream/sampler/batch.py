@@ -66,7 +66,7 @@ class Course(NamedTuple):
 def first_batch(steps: Context, plan: Plan, start: State, course: Course) -> State:
     """Run the sampler on the loaded batch to convergence and to its best labels; see `converge`."""
     state, events, rules = converge(steps, plan, start, course).state, Events(), steps.rules
-    if tamed_in_vain(steps.family):
+    if no_heavy_tails_found(steps.family):
         return state
     if course.adapt and steps.family.tames:
         _learned_tails(steps, state, rules.seed_rows)
@@ -96,7 +96,7 @@ def converge(steps: Context, plan: Plan, start: State, course: Course) -> Conver
         steps.family = family.adapt(found.state.totals)
         found = _swept(steps, plan, found.state, course)
     moves = plan.splits and plan.merges and steps.outliers is None
-    if not (course.turn and moves) or tamed_in_vain(steps.family):
+    if not (course.turn and moves) or no_heavy_tails_found(steps.family):
         return found
     state, better = turned_start(steps, plan, found.state)
     return _swept(steps, plan, state, course) if better else found._replace(state=state)
@@ -109,12 +109,12 @@ def _swept(steps: Context, plan: Plan, start: State, course: Course) -> Converge
     soon believed. What else would change is which labels are drawn where clusters touch.
 
     Where the prior follows the clusters ``steps.family`` is replaced. Sweeps end as soon as rows
-    turn out to have been tamed in vain.
+    turn out to have no heavy tails.
     """
     state, events, rules = start, Events(), steps.rules
     adapt, again, progress, sample, _ = course
     best, waited, calm, moves, begin = -np.inf, 0, 0, 0, -np.inf
-    normal = int(tamed_in_vain(steps.family))
+    normal = int(no_heavy_tails_found(steps.family))
     patience = rules.patience_again if again else rules.patience
     gain = max(rules.gain_again * steps.engine.n_rows, 1.0) if again else 1.0
     least_sweeps = 0 if again else rules.adapt_sweeps
@@ -130,7 +130,7 @@ def _swept(steps: Context, plan: Plan, start: State, course: Course) -> Converge
         moves = len(events.splits) + len(events.merges)
         if adapt and steps.family.tames and max(calm, waited - rules.patience // 2) >= rules.calm:
             best = -np.inf if _learned_tails(steps, state, rules.heavy_rows) else best
-            normal = normal + 1 if tamed_in_vain(steps.family) else 0
+            normal = normal + 1 if no_heavy_tails_found(steps.family) else 0
             if normal >= rules.calm:
                 break
         level = log_level(steps, steps.family, state)
@@ -150,7 +150,7 @@ def _swept(steps: Context, plan: Plan, start: State, course: Course) -> Converge
     return Converged(state, best - begin)
 
 
-def tamed_in_vain(family: Family) -> bool:
+def no_heavy_tails_found(family: Family) -> bool:
     """Whether rows were tamed but have no tails: all will be done again without taming them."""
     return family.untamed(family) is not None
 
@@ -185,7 +185,7 @@ def later_batch(
     state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
     if len(events.splits) > split:  # of shared points: each gets its best label
         state = drop_forgotten(steps, last_sweep(steps, state))
-    if dormant is not None and len(dormant.ids):  # who comes back is nobody who moved there
+    if dormant is not None and len(dormant.ids):  # what comes back did not move there
         state, events.returns = dormant.reunite(steps, state)
     if events.splits:
         state, events.moves = keep_names(steps, before, state, events.splits)

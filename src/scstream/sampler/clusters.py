@@ -1,4 +1,4 @@
-"""The clusters, and surgery on them: splits, merges, new ones, and who stays."""
+"""The clusters, and surgery on them: splits, merges, new ones, and which stay."""
 
 from __future__ import annotations
 

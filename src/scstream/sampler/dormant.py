@@ -1,6 +1,6 @@
 """Clusters that were forgotten and may come back: a birth that fits one is a return.
 
-A cluster that nobody sees for some half-lives is dropped. What it was like is remembered here, as
+A cluster without rows for some half-lives is dropped. What it was like is remembered here, as
 its statistics, for a bounded number of clusters: should one be born that is like it, it gets the id
 and the shape of the old one.
 """
@@ -45,14 +45,14 @@ class Dormant:
     @staticmethod
     def none(state: State) -> Dormant:
         """Return the memory of a model that has just begun."""
-        nobody = np.zeros(0, dtype=np.int64)
+        none = np.zeros(0, dtype=np.int64)
         p = state.past.shape[2]
-        return Dormant(nobody, np.zeros(0), np.zeros((0, p)), state.ids, state.totals[:, 0].copy())
+        return Dormant(none, np.zeros(0), np.zeros((0, p)), state.ids, state.totals[:, 0].copy())
 
     def after(self, before: State, now: State, events: Events, rules: Rules) -> Dormant:
         """Return the memory after a batch, in which the clusters ``before`` became those of now.
 
-        Those that were merged into others live on in them, and who was given up is no cluster.
+        Those that were merged into others live on in them, and one that was given up is no cluster.
         """
         if now.ids is before.ids or np.array_equal(now.ids, self.awake):
             most = np.maximum(self.most, now.totals[:, 0])
@@ -85,7 +85,7 @@ class Dormant:
     def reframed(self, before: Family, now: Family) -> Dormant:
         """Return the memory of clusters of one family in the terms of another.
 
-        If that cannot be, nobody is remembered.
+        If that cannot be, none is remembered.
         """
         sums = now.reframed(self.sums, before)
         if sums is None:
@@ -94,7 +94,7 @@ class Dormant:
         return replace(self, sums=sums)
 
     def beside(self, state: State) -> Dormant:
-        """Return the memory of those who are not among the clusters, which have just begun."""
+        """Return the memory of those that are not among the clusters, which have just begun."""
         still = ~np.isin(self.ids, state.ids)
         n = state.totals[:, 0].copy()
         return Dormant(self.ids[still], self.born[still], self.sums[still], state.ids, n)
@@ -123,24 +123,24 @@ class Dormant:
         ]
         if not rows:
             return state, []
-        who, place = best[rows], new[rows]
+        back, place = best[rows], new[rows]
         ids, born = state.ids.copy(), state.born.copy()
-        ids[place], born[place] = self.ids[who], self.born[who]
+        ids[place], born[place] = self.ids[back], self.born[back]
         lived = state.lived.copy()
         lived[place] = ctx.rules.return_within  # it is no newcomer
         state = state.having(ids=ids, born=born, lived=lived)
         # with a kernel each past batch has its record; and a model that begins has no past
         if state.window.forgetting.kernel is None and len(state.window.times):
             past = state.past.copy()
-            own = np.minimum(1.0, state.totals[place, 0] / like[who, 0])[:, None]
-            past[place] += 0.5 * (own * like[who])[:, None, :]
+            own = np.minimum(1.0, state.totals[place, 0] / like[back, 0])[:, None]
+            past[place] += 0.5 * (own * like[back])[:, None, :]
             state = state.with_past(past, state.past_doubt)
-        return state, self.ids[who].tolist()
+        return state, self.ids[back].tolist()
 
     def _gains(self, ctx: Context, clusters: Array) -> tuple[Array, Array]:
         """Return by how many nats clusters (b, p) are more probable as old ones (b, m) than new.
 
-        Also returns what is expected of those who come back (m, p): they may have changed, so not
+        Also returns what is expected of those that come back (m, p): they may have changed, so not
         all that was known of them counts.
         """
         family, n = ctx.family, np.maximum(self.sums[:, 0], 1e-300)

@@ -16,7 +16,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.sampler.announcing import announce_long_start, announce_memory
 from scstream.sampler.background import arisen, arising, everything, left_after, tells_noise
-from scstream.sampler.batch import Course, as_learned, first_batch, tamed_in_vain
+from scstream.sampler.batch import Course, as_learned, first_batch, no_heavy_tails_found
 from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
@@ -169,7 +169,7 @@ def _started(
         start, noise = start_from_samples(steps, recipe, X, weight)
         again = start is not None
         many = max(sizes) >= steps.rules.heavy_rows
-        if start is not None and many and tamed_in_vain(steps.family):
+        if start is not None and many and no_heavy_tails_found(steps.family):
             return start
     if start is None:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
@@ -193,7 +193,7 @@ def _are_known(steps: Context, state: State, old_ids: Labels) -> bool:
 def _reunited(
     learner: Learner | None, steps: Context, state: State
 ) -> tuple[State, Dormant, Events]:
-    """Return the clusters with the ids of those that came back, and who is still asleep."""
+    """Return the clusters with the ids of those that came back, and the dormant ones."""
     events = Events()
     if learner is None:
         return state, Dormant.none(state), events

@@ -29,7 +29,7 @@ def forget(ctx: Context, state: State) -> State:
 
 
 def needs_completing(ctx: Context) -> bool:
-    """Whether the sums of the present hold entries that nobody observed."""
+    """Whether the sums of the present hold entries that were not observed."""
     return not ctx.family.tames and ctx.engine.has_gaps()
 
 
@@ -126,7 +126,7 @@ def _less(ctx: Context, past: Array, current: Array, evidence: Array) -> Array:
 def near(ctx: Context, past: Array, current: Array) -> NDArray[np.bool_]:
     """Whether points (k, p) are where clusters with such a past (k, p) may have moved to.
 
-    Farther away they are somebody else's: what a place that was left says of them, little as it
+    Farther away they are another cluster's: what a place that was left says of them, little as it
     counts, makes them clearly less probable than they are by themselves.
     """
     share = np.minimum(1.0, points_of_a_place(ctx) / np.maximum(past[:, :1], 1e-12))

@@ -63,8 +63,8 @@ class GroupRules:
         Rows at the two peaks, for each number by which the direction between the two was fitted
         (one less than columns), from which a pair is presumed to be one, by ``group_bells``. With
         fewer it is presumed to be two: few rows say little along a direction that was fitted to
-        them, and who was never seen side by side is not joined. On seeds 200 to 202, with 2.5 and 5
-        for each column: letters .008 and .004 below the clusters; shapes the same.
+        them, and clusters never seen side by side are not joined. On seeds 200 to 202, with 2.5 and
+        5 for each column: letters .008 and .004 below the clusters; shapes the same.
     group_tail : float
         Deviations towards one whole for each unit by which log count less log volume of the two,
         in at most three columns, differ by more than ``group_tail_from``. A thin and wide cluster
@@ -90,7 +90,7 @@ class GroupRules:
     group_overlap : float
         Doubt between two clusters, as a share of the smaller one's rows, from which they touch.
     group_points : float
-        Points that make a cluster; one of fewer joins whom it is nearest to, and connects nobody.
+        Points that make a cluster; one of fewer joins the nearest, and connects none.
     group_reach : float
         Deviations, of the mean shape of the two, within which it does so. Objects in 21 columns
         that have just come, or are about to go, have few points and lie far from all others: of
@@ -107,7 +107,7 @@ class GroupRules:
         and 1): MoCo features .008 and .007 above the clusters, strips .068 and .070; Gaussians in
         pairs, five deviations apart in 16 columns, .008 and .001 below.
     group_later_none : float
-        Rows at the ends of lines with nobody between, beside those of all lines: nobody is joined
+        Rows at the ends of lines with none between, beside those of all lines: none are joined
         before later rows were seen. With 6, MoCo features .004 above the clusters, .007 with 3.
     group_rows : int
         Rows of a batch that are looked at, at most.

@@ -21,7 +21,7 @@ from scstream.sampler.heavier import with_tails
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labelled, outcome_of
-from scstream.sampler.other_units import begins_anew, is_beyond, is_suspected, share_of_nobody
+from scstream.sampler.other_units import begins_anew, is_beyond, is_suspected, unexplained_fraction
 from scstream.sampler.recent import latest_after, seen_lately
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
@@ -340,8 +340,8 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
 
     Where the half-life is left open a pause forgets not all: rows that come back where they were
     find their clusters. Those that do not had better begin anew, as if all had been forgotten: what
-    is expected of clusters does not hold there either. After the first batch nobody knows yet which
-    gap is a pause.
+    is expected of clusters does not hold there either. After the first batch no gap is known yet to
+    be a pause.
     """
     n, d = batch.X.shape
     usual_gap = 0.0 < batch.time - learner.time <= learner.spacing  # which is no pause
@@ -354,7 +354,9 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
     if n < recipe.family.enough_rows(d):
         return False
     past, rules = _under(learner.state, recipe.forgetting).advance(batch.time), recipe.rules
-    return share_of_nobody(learner, past, batch, recipe, rules.elsewhere_rows) > rules.elsewhere
+    return (
+        unexplained_fraction(learner, past, batch, recipe, rules.elsewhere_rows) > rules.elsewhere
+    )
 
 
 def _with_the_rest(

@@ -53,7 +53,7 @@ def is_beyond(family: Family, batch: Batch, recipe: Recipe) -> bool:
     return bool(far.all())
 
 
-def share_of_nobody(
+def unexplained_fraction(
     learner: Learner, past: State, batch: Batch, recipe: Recipe, most: int
 ) -> float:  # fmt: skip
     """Return the share of a batch's rows that no cluster of the past expects, by so many rows."""
@@ -68,8 +68,9 @@ def is_suspected(
     """Whether a batch may have come in other units, if clusters were born or all became one.
 
     Most rows are where no cluster expects them, or what is expected of clusters does not suit those
-    that the batch has become. Counts have no units, and who says what is to be remembered has it
-    so. Beside a background of noise nothing is suspected: rows that it holds would not be judged.
+    that the batch has become. Counts have no units, and what the
+    user says is remembered so. Beside a background of noise nothing is suspected: rows that it
+    holds would not be judged.
     """
     rules, plan, (n, d) = recipe.rules, recipe.plan, batch.X.shape
     free = plan.splits and plan.merges and rules.follow and recipe.forgetting.adaptive
@@ -77,7 +78,7 @@ def is_suspected(
         return False
     if n < recipe.family.enough_rows(d):
         return False
-    if share_of_nobody(learner, past, batch, recipe, rules.suspicious_rows) > rules.elsewhere:
+    if unexplained_fraction(learner, past, batch, recipe, rules.suspicious_rows) > rules.elsewhere:
         return True
     family, present = learner.family, state.current[state.present]
     gain = family.adapt(present).log_marginal(present).sum() - family.log_marginal(present).sum()

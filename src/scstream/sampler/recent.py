@@ -33,7 +33,7 @@ def latest_after(before: tuple[Ints, Array], state: State, outcome: Outcome) -> 
 
 
 def seen_lately(state: State) -> Ints:
-    """Return who has recent rows, or was born in this batch: one of them at least.
+    """Return the clusters with recent rows and those born in this batch: one at least.
 
     Others are places that clusters have left. They may be remembered for some half-lives more, but
     nothing is expected there.

@@ -125,8 +125,8 @@ class Recipe:
     def settled_rows(self, d: int) -> int:
         """Return how many rows of d columns set clusters and prior for good.
 
-        A kernel tells batches apart that a start would join, and one who wants no new clusters,
-        or outliers from the first batch on, has them by that batch.
+        A kernel tells batches apart that a start would join. Without new clusters, or with
+        outliers from the first batch on, that batch sets them.
         """
         least = self.family.enough_rows(d)
         by_batches = self.forgetting.kernel is not None or self.outlier_weight not in (0, "auto")

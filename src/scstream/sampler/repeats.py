@@ -31,7 +31,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _ROWS = 64  # of a batch that are remembered, some more or less
 _FEW = 4096  # rows up to which they are chosen by what they are: then their order does not matter
 _COLUMNS = 16  # that are looked at, some more or less
-_LEAST = 1e-3  # what a row counts at least: without weight it would be learned from by nobody
+_LEAST = 1e-3  # what a row counts at least: without weight nothing would be learned from it
 _BITS = 2**16 - 1  # of hashes, by which most that were not seen are told
 _CHANCE = 0.3  # of the equal rows there would be at least, were it chance that rows came again
 
@@ -68,7 +68,7 @@ class Repeats:
     ) -> tuple[Batch, Repeats]:
         """Return a batch whose rows count no more than they should, and what was seen then.
 
-        Who calls looks at the first batches of a stream only, unless rows come again: a data set
+        The caller looks at the first batches of a stream only, unless rows come again: a data set
         that takes more is forgotten when it begins again.
         """
         if not _are_here(batch.X):

@@ -81,7 +81,7 @@ class Rules(StartRules, GroupRules):
         Nats that are taken off that share: a split of fewer points wins less than it costs. Without
         this clusters of 50 points that overlap much are divided too seldom.
     watched_batches : int
-        Batches without rows that had come before, after which nobody looks for such any more; 0 to
+        Batches without rows that had come before, after which none are looked for any more; 0 to
         take all rows for new ones. See `scstream.sampler.repeats`.
     least_repeated : int
         Rows of a batch that are looked at must be at least so many.
@@ -128,7 +128,7 @@ class Rules(StartRules, GroupRules):
     move_points : float
         Points, for each column, that a place counts that was left; one column counts as two. It is
         as if clusters moved by 4.5 deviations or so from one batch to the next, in however many
-        columns. Farther away, by what is usual between clusters, points are somebody else's. See
+        columns. Farther away, by what is usual between clusters, points are another cluster's. See
         `scstream.sampler.forgetting.points_of_a_place`. In files sorted by class of 8 columns the
         ARI of ids was .57 where a place counted .1 in any number of columns, and is .91. With .1
         for each it would be .97, but .52 for 1.00 where clusters jump by eight deviations.
@@ -242,8 +242,8 @@ class Rules(StartRules, GroupRules):
         with one in 8 .7 to 1.3, with one in 4 .8 to 1.2 (16 streams). With one in 8 updates of
         1,000 rows take 8 % longer than without scores.
     scores_kept : float
-        Scores that are remembered at least, however fast the model forgets: with fewer nobody knows
-        what one row in a thousand looks like.
+        Scores that are remembered at least, however fast the model forgets: with fewer one row
+        in a thousand is not known.
     scores_lag : float
         Rows of batches, scored or not, within which remembered scores follow the middle and the
         spread of new ones. Without, .63 times the rows that should be were below .001 on fast

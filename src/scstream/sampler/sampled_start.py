@@ -5,7 +5,7 @@ from __future__ import annotations
 from scstream.families.contract import Array
 from scstream.families.scores import Points
 from scstream.sampler.background import arisen, arising, left_after
-from scstream.sampler.batch import Course, converge, tamed_in_vain
+from scstream.sampler.batch import Course, converge, no_heavy_tails_found
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.initialise import first_seeds, start_over_clustered
@@ -45,7 +45,7 @@ def start_from_samples(
 
     Each sample starts from the clusters of the one before, under the prior that these have left.
     What is too small to be seen in a sample is split off when all rows are swept. If many rows of
-    a sample were tamed in vain, see `tamed_in_vain`, no more of them are looked at.
+    a sample show no heavy tails, see `no_heavy_tails_found`, no more of them are looked at.
 
     Also returns the background of the last sample, where one is learned and the first showed noise.
     """
@@ -74,7 +74,7 @@ def start_from_samples(
         found, rows_seen = state, size
         if recipe.outlier_weight == "auto":
             noise = left_after(sample, state)
-        if agree or (size >= steps.rules.heavy_rows and tamed_in_vain(steps.family)):
+        if agree or (size >= steps.rules.heavy_rows and no_heavy_tails_found(steps.family)):
             break
     if found is None:
         return None, None

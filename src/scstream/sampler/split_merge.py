@@ -1,4 +1,4 @@
-"""Splits and merges: who is proposed, and who is accepted."""
+"""Splits and merges: which are proposed, and which are accepted."""
 
 from __future__ import annotations
 
@@ -170,16 +170,16 @@ def drop_forgotten(ctx: Context, state: State) -> State:
 
 
 def keep_names(ctx: Context, before: State, state: State, splits: Pairs) -> tuple[State, Pairs]:
-    """Return the clusters with the names of those that were split where they belong, and who moved.
+    """Return the clusters with the names of those that were split where they belong, and the moves.
 
     A split leaves the name to the part with more of the past. At the end of the batch it is known
     which points each part has. A place that got hardly any of the points that were due has been
-    left: the name goes with the points, unless they are so far away that they are rather somebody
+    left: the name goes with the points, unless they are so far away that they are rather another
     else's (`near`). So it does where the points of the new part are rather further ones of the past
     than points of a new cluster, and those of the old are not.
 
-    ``before`` are the clusters before the batch. Who moved is a pair: its name, and that of the
-    place that was left.
+    ``before`` are the clusters before the batch. A move is a pair: the cluster's name, and
+    that of the place that was left.
     """
     moves: Pairs = []
     share = before.past[..., 0].sum(axis=1)

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 @lru_cache(maxsize=8)
 def _nothing(k: int, p: int) -> Sums:
-    """Return the sums over no points, which nobody changes."""
+    """Return the sums over no points, which are never changed."""
     return Sums.nothing(k, p)
 
 
@@ -42,7 +42,7 @@ class LogMarginals:
     past: Array | None = None
 
     def split(self, which: Ints, major: Ints) -> LogMarginals:
-        """Return those of the clusters after `State.split`, given who keeps the place (m,)."""
+        """Return those of the clusters after `State.split`, given the part that stays (m,)."""
         m, parts = len(which), self.each[which]
         i = np.arange(m)
         whole = np.concatenate([self.whole, parts[i, 1 - major]])
@@ -58,9 +58,9 @@ class LogMarginals:
         return LogMarginals(self.family, each, whole, joined)
 
     def merge(self, left: Ints, to: Ints, gone: Ints, level: Array) -> LogMarginals:
-        """Return those after `State.merge`: of who is left, some of whom others have gone to.
+        """Return those after `State.merge`: of those that are left, some of which took in others.
 
-        The log marginals of these, each with who has come, are given.
+        The log marginals of these, each with what it took in, are given.
         """
         whole, each = self.whole[left], self.each[left]
         each[to, 0], each[to, 1] = whole[to], self.whole[gone]

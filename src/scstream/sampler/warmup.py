@@ -73,7 +73,7 @@ def moved_on(known: Labels, rows: Ints, rules: Rules) -> bool:
 
 
 def same_clusters(before: Labels, now: Labels, k: int, rules: Rules) -> bool:
-    """Whether rows have the same clusters as before, under whatever names, and nobody else has.
+    """Whether rows have the same clusters as before, under whatever names, without others.
 
     ``now`` are labels of the same rows among k clusters.
     """

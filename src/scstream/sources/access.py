@@ -17,7 +17,7 @@ _FROM_ENVIRONMENT = ("user", "password")
 
 @dataclass(frozen=True)
 class Access:
-    """What a server asks for before it lets somebody in.
+    """What a server asks for before it lets a client in.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Access:
     tls : bool, optional
         Kafka alone: whether to encrypt. Redis says so by ``rediss://``.
     ca : str, optional
-        A file with the certificates of those who sign servers'; by default the system's.
+        A file with the certificates that sign servers'; by default the system's.
     certificate, key : str, optional
         Files with a certificate of one's own and its key.
 

@@ -32,7 +32,7 @@ class JsonRows(RowSource):
         super().__init__(name, options)
         self._missing = {*MISSING, *ALSO_MISSING, *map(str.lower, options.missing)}
         chosen = options.columns is not None or options.kinds is not None
-        self._warned = chosen  # of fields that come later: who chooses columns needs no others
+        self._warned = chosen  # of fields that come later: chosen columns need no others
 
     def _look_at(self, rows: list[Any]) -> None:
         """Find out from the first rows what the columns are and what each one holds."""

@@ -128,7 +128,7 @@ class MessageSource(JsonRows):
 
     @abstractmethod
     def _leave(self, at: dict[str, Any]) -> None:
-        """Leave a position with the server, for those who begin without a place."""
+        """Leave a position with the server, for readers that begin without a place."""
 
     def _trim(self, at: dict[str, Any]) -> None:
         """Delete what comes before a position, if that was asked for."""

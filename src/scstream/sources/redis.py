@@ -38,7 +38,7 @@ class RedisSource(MessageSource):
         A consumer group in which `commit` keeps the id of the last entry that is done with.
         Without a place, reading begins behind it.
     trim : bool, default=False
-        Whether `commit` deletes the entries before the committed one. Only where nobody else
+        Whether `commit` deletes the entries before the committed one. Only where no one else
         reads the stream.
     **options
         As in `MessageSource`: `max_idle`, `start`, `timed`, `on_gap`, `patience`, and the fields of

@@ -13,7 +13,7 @@ from scstream.support.advice import advised
 from scstream.support.extras import need_package
 
 _CONNECT = 4.0  # seconds to reach a server
-_ANSWER = 10.0  # seconds for an answer; those who wait for entries wait for less
+_ANSWER = 10.0  # seconds for an answer; waits for entries are shorter
 # Answers of a server that is about to be well again.
 _PASSING = ("LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN")
 

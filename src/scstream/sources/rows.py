@@ -103,7 +103,7 @@ class RowSource(Source):
             self._passed(batch.place)
 
     def _passed(self, place: Place) -> None:
-        """Take note of the place of a batch that was taken: nobody goes back before it."""
+        """Take note of the place of a batch that was taken: no reader goes back before it."""
         return
 
     def _waiting(self) -> int:

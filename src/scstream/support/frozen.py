@@ -1,4 +1,4 @@
-"""Dataclasses that nobody changes, quickly made: a small batch makes dozens of them."""
+"""Dataclasses that never change, quickly made: a small batch makes dozens of them."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def note(text: str, *advice: Advice, shown: bool = False) -> None:
 
 
 def detail(text: str) -> None:
-    """Log what only those want to know who ask for more."""
+    """Log what is shown on request alone."""
     with UNHEARD:
         logger.debug("scstream: %s", text)
 
@@ -44,7 +44,7 @@ def user_level() -> int:
 
 
 def advise(text: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn the user's line that called this package; where nobody can hear it, do nothing."""
+    """Warn the user's line that called this package; where it cannot be shown, do nothing."""
     with UNHEARD:
         warnings.warn(text, category, stacklevel=user_level())
 

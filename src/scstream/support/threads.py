@@ -39,7 +39,7 @@ class _Ended:
     def wait_for(self, jobs: int) -> None:
         """Wait until jobs are done, come what may: they write to memory that is used again.
 
-        An interrupt may come when the bell has just rung: what counts is who has ended.
+        An interrupt may come when the bell has just rung: what counts is which have ended.
         """
         interrupt: BaseException | None = None
         while len(self._errors) < jobs:

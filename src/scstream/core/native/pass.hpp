@@ -20,7 +20,7 @@
 
 namespace scstream {
 
-constexpr double NOBODY = -std::numeric_limits<double>::infinity();
+constexpr double NO_SCORE = -std::numeric_limits<double>::infinity();
 
 inline Rows rows_of(const nb::tuple &given) {
     Rows out{};
@@ -116,13 +116,13 @@ inline Choice chosen(const double *scores, std::int64_t m, const double *uniform
     for (std::int64_t j = 1; j < m; ++j)
         if (scores[j] > scores[at]) at = j;
     if (uniform) at = drawn(scores, m, scores[at], *uniform);
-    double high = NOBODY;
+    double high = NO_SCORE;
     for (std::int64_t j = 0; j < m; ++j)
         if (j != at && scores[j] > high) {
             high = scores[j];
             other = j;
         }
-    return {at, other, other >= 0 ? high - scores[at] : NOBODY};
+    return {at, other, other >= 0 ? high - scores[at] : NO_SCORE};
 }
 
 // The statistics of a tile of rows, each row in a lane and one after the other.
@@ -183,7 +183,7 @@ class Chooser {
         propose(T.data(), m, uniforms);
         pending_ = 0;
         for (std::int64_t i = 0; i < m; ++i) {
-            out.gap.at[i] = NOBODY;
+            out.gap.at[i] = NO_SCORE;
             decide(i, T, uniforms ? uniforms->at + i : nullptr, seconds, out);
         }
         if (pending_ > 0) settle(T.rows(), uniforms, out);
@@ -216,8 +216,8 @@ class Chooser {
         const bool apart = known && (k < 2 || best - second > 2.0 * off);
         const bool ordered = known && (k < 3 || (next < k && second - third > 2.0 * off));
         const bool certain = apart && (k < 2 || best - second > CERTAIN + 2.0 * off);
-        if (!seconds && apart) return out.take(i, {first, -1, NOBODY});
-        if (certain && ordered) return out.take(i, {first, k < 2 ? -1 : next, NOBODY});
+        if (!seconds && apart) return out.take(i, {first, -1, NO_SCORE});
+        if (certain && ordered) return out.take(i, {first, k < 2 ? -1 : next, NO_SCORE});
         if (uniform && known && open_ > MANY && tile_.drawn[i] >= 0) {
             const std::int64_t one = tile_.drawn[i];
             if (one != first && apart) return put_down(i, one, first, true);

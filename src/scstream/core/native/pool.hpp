@@ -24,7 +24,7 @@ inline std::int64_t process() { return getpid(); }
 #endif
 
 // They are started when they are first wanted, and wait until the process ends. They do not live on
-// in a forked process: there, and while somebody else has them, work is done by the calling thread.
+// in a forked process: there, and while another caller has them, work is done by the calling thread.
 class Pool {
   public:
     static Pool &the() {

@@ -79,7 +79,7 @@ class DaskRows(RemoteRows):
         weighed = self._with(
             partial(_weighed, check), weight_blocks(weight, self.lengths), shapes=self._shapes
         )
-        weighed.chunks()  # from rows that are there, while somebody holds them
+        weighed.chunks()  # from rows that are there, while they are held
         return weighed
 
     def _with(

@@ -43,7 +43,7 @@ class TorchEngine(Engine):
     Draws have the same bits as those of the other engines, so labels differ only where a score
     is rounded to the other side of a draw. Scores that are no products of statistics and parameters
     are computed by the family itself on the host: that is right, but slower. TF32 is not used,
-    unless with "float32" by those who switched it on in PyTorch.
+    unless with "float32" where it was switched on in PyTorch.
 
     Results of the same calls on the same device have the same bits.
     """
@@ -113,7 +113,7 @@ class TorchEngine(Engine):
         found = torch.cat([values.view(-1), tables.view(-1).double()]).cpu().numpy()
         current, counts, own = _read(found[: values.numel()], k)
         rivals, between = found[values.numel() :].reshape(2, k, k)
-        between = between / self._unit + np.diag(own)  # nobody is a rival of itself
+        between = between / self._unit + np.diag(own)  # none is a rival of itself
         return finished_sweep((current, counts, rivals.astype(np.int64), between))
 
     def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:

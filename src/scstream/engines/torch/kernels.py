@@ -25,7 +25,7 @@ except ImportError:  # the engine then works with plain operations
     triton = tl = None
 
     def jit(function=None, **_):
-        """Leave a kernel as it is: nobody will run it."""
+        """Leave a kernel as it is: it is never run."""
         return function if function is not None else jit
 
 
