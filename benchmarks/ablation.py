@@ -13,7 +13,7 @@ from scstream import Rules
 
 ABLATIONS: dict[str, Rules] = {
     "as it is": Rules(),
-    "ratio without the doubt": Rules(doubt=0.0),
+    "ratio without the entropy": Rules(entropy=0.0),
     "no adaptive forgetting": Rules(keep_shares=(1.0,)),
     "past halved, not cut": Rules(cut_past=False),
     "no reluctance to merge": Rules(merge_reluctance=0.0),

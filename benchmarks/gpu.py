@@ -183,7 +183,7 @@ def against_cpu(family, X, score, sub, k):
         "sums_differ_per_row": float(np.abs((ours.current - exact.current) / rows).max()),
         "same_bits_again": bool(
             np.array_equal(again.current, ours.current)
-            and np.array_equal(again.doubt, ours.doubt)
+            and np.array_equal(again.entropy, ours.entropy)
             and np.array_equal(engines[0].labels, labels)
         ),
     }

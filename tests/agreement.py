@@ -10,20 +10,20 @@ def assert_same_sums(one, other):
 
 
 def assert_same_sweep(engines, score, sub, k, key, rtol=1e-9):
-    """Sweep on both engines, and return the sums of both; doubts may differ by a share."""
+    """Sweep on both engines, and return the sums of both; entropies may differ by a share."""
     one, other = (engine.sweep(score, sub, k, key) for engine in engines)
     assert_array_equal(engines[0].labels, engines[1].labels)
     assert_array_equal(engines[0].sublabels, engines[1].sublabels)
     assert_array_equal(one.rows, other.rows)
     assert_same_sums(one.current, other.current)
-    assert_allclose(one.doubt, other.doubt, rtol=rtol, atol=1e-9)
+    assert_allclose(one.entropy, other.entropy, rtol=rtol, atol=1e-9)
     return one, other
 
 
 def assert_same_division(engines, sub, chosen):
     """Divide the chosen clusters on both engines."""
-    (one, doubt), (other, same) = (engine.resplit(sub, chosen) for engine in engines)
+    (one, entropy), (other, same) = (engine.resplit(sub, chosen) for engine in engines)
     assert_same_sums(one, other)
-    assert_allclose(doubt, same, rtol=1e-9, atol=1e-9)
+    assert_allclose(entropy, same, rtol=1e-9, atol=1e-9)
     assert_array_equal(engines[0].adopt(chosen), engines[1].adopt(chosen))
     assert_array_equal(engines[0].sublabels, engines[1].sublabels)

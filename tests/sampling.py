@@ -60,13 +60,13 @@ def check_state(state: State) -> None:
     assert state.now.current.shape == state.past.shape == (k, 2, p)
     assert state.now.rows.shape == (k, 2)
     assert state.now.rows.dtype == state.now.rivals.dtype == np.int64
-    assert state.now.rivals.shape == state.now.doubt.shape == state.past_doubt.shape == (k, k)
-    past, doubt = state.window.past()
+    assert state.now.rivals.shape == state.now.entropy.shape == state.past_entropy.shape == (k, k)
+    past, entropy = state.window.past()
     assert_allclose(state.past, past, rtol=1e-12, atol=1e-12)
-    assert_allclose(state.past_doubt, doubt, rtol=1e-12, atol=1e-12)
-    for doubt in (state.now.doubt, state.past_doubt):
-        assert_allclose(doubt, doubt.T, rtol=1e-12, atol=1e-12)
-        assert np.all(doubt >= 0)
+    assert_allclose(state.past_entropy, entropy, rtol=1e-12, atol=1e-12)
+    for entropy in (state.now.entropy, state.past_entropy):
+        assert_allclose(entropy, entropy.T, rtol=1e-12, atol=1e-12)
+        assert np.all(entropy >= 0)
     assert np.all(state.parts[..., 0] >= -1e-9)
     assert_allclose(state.totals, state.parts.sum(axis=1), rtol=1e-12, atol=1e-12)
 

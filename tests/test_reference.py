@@ -61,8 +61,8 @@ def test_labels_are_drawn_in_proportion_and_the_rest_follows():
     assert got.z.tolist() == [0, 1, -1]  # the third component is nobody's
     assert got.sub.tolist() == [1, 0, 0]
     assert got.second.tolist() == [2, 0, 0]
-    np.testing.assert_allclose(got.doubt, -np.log([5 / 8, 2 / 7, 3 / 8]))
-    np.testing.assert_allclose(got.sub_doubt[:2], -np.log([0.75, 0.25]))
+    np.testing.assert_allclose(got.entropy, -np.log([5 / 8, 2 / 7, 3 / 8]))
+    np.testing.assert_allclose(got.sub_entropy[:2], -np.log([0.75, 0.25]))
     best = reference.label(scores, sub_scores)
     assert best.z.tolist() == [0, 0, 0]
     assert best.sub.tolist() == [1, 1, 1]

@@ -121,7 +121,7 @@ def _memory(options: Options, threads: int) -> list[dict[str, float]]:
 def traced_update(model: ScStream, X: Any) -> tuple[int, int]:
     """Return the bytes that an update holds once the batch is loaded, and those added at most.
 
-    The first are labels, doubts, weights and, of a batch that is not too large, the statistics
+    The first are labels, entropies, weights and, of a batch that is not too large, the statistics
     of its rows; the second are what sweeps and moves need on top.
     """
     seen = []

@@ -39,7 +39,7 @@ class Plain:
 
 
 def compared(T, by, u, score):
-    """Return labels, second choices and doubts, and the same by exact scores."""
+    """Return labels, second choices and entropies, and the same by exact scores."""
     found, plain = (
         (np.empty(len(T), np.int64), np.empty(len(T), np.int64), np.empty(len(T))) for _ in "ab"
     )

@@ -48,15 +48,15 @@ def test_weights_of_tiny_counts_do_not_run_out_of_digits(core):
 def test_ratios_of_splits_are_the_formula(core):
     rng = np.random.default_rng(0)
     n, each = rng.uniform(0.5, 40.0, (50, 2)), rng.normal(size=(50, 2))
-    whole, doubt, out = rng.normal(size=50), rng.normal(size=50), np.empty(50)
+    whole, entropy, out = rng.normal(size=50), rng.normal(size=50), np.empty(50)
     n[::7, 1] = 0.0
-    core.split_ratios(n, each, whole, doubt, 1.7, 0.25, out)
+    core.split_ratios(n, each, whole, entropy, 1.7, 0.25, out)
     with np.errstate(divide="ignore"):
         expected = np.log(1.7) + gammaln(n).sum(axis=1) + each.sum(axis=1)
-        expected += doubt - whole - gammaln(n.sum(axis=1))
+        expected += entropy - whole - gammaln(n.sum(axis=1))
     assert_allclose(out, np.where(n[:, 1] > 0.25, expected, -np.inf), rtol=1e-11, atol=1e-11)
     core.split_ratios(
-        n[:, ::-1].copy(), each[:, ::-1].copy(), whole, doubt, 1.7, 0.25, other := np.empty(50)
+        n[:, ::-1].copy(), each[:, ::-1].copy(), whole, entropy, 1.7, 0.25, other := np.empty(50)
     )
     assert_array_equal(other, out)  # to the last bit: a division found again is no better
 

@@ -34,7 +34,7 @@ def passes(threads):
     engine.load(family, X, weight)
     for key in (Key(1, 2, 3), None):
         sums = engine.sweep(score, sub, CLUSTERS, key)
-        found += [sums.current, sums.rows, sums.rivals, sums.doubt]
+        found += [sums.current, sums.rows, sums.rivals, sums.entropy]
         found += [engine.labels.copy(), engine.sublabels.copy()]
         found += engine.resplit(sub, np.arange(CLUSTERS) != 2)
         found.append(engine.adopt(np.arange(CLUSTERS) % 2 == 0))

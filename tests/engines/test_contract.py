@@ -123,7 +123,7 @@ def check_sweep(engine, case, got, w, expected):
     assert_allclose(got.current, sums, rtol=1e-10, atol=1e-10)
     assert_array_equal(got.rows, reference.row_counts(expected.z, expected.sub, k))
     assert_array_equal(got.rivals, reference.rivals(expected, k))
-    assert_allclose(got.doubt, reference.doubts(expected, w, k), rtol=1e-8, atol=1e-8)
+    assert_allclose(got.entropy, reference.entropies(expected, w, k), rtol=1e-8, atol=1e-8)
 
 
 def loaded(engine, name="gaussian-2d", labels=None):
@@ -263,12 +263,12 @@ def test_resplitting_tries_and_adopting_keeps(engine, name):
     case = loaded(engine, name, labels)
     w, p, chosen = weights(30), case.T.shape[1], np.array([True, False, True])
     side = (case.T[:, 1] > 0).astype(int)
-    sums, doubt = engine.resplit(halves(3, p), chosen)
+    sums, entropy = engine.resplit(halves(3, p), chosen)
     assert_array_equal(engine.sublabels, np.zeros(30))
     tried = np.where(np.isin(labels, [0, 2]), labels, -1)
     assert_allclose(sums, reference.statistics(case.T, w, tried, side, 3), rtol=1e-10, atol=1e-10)
     each = np.log1p(np.exp(-np.abs(case.T[:, 1])))  # minus the log-probability of the better
-    assert_allclose(doubt, [(w * each)[tried == c].sum() for c in range(3)], rtol=1e-10)
+    assert_allclose(entropy, [(w * each)[tried == c].sum() for c in range(3)], rtol=1e-10)
     # of two that were tried, one is kept
     rows = engine.adopt(np.array([True, False, False]))
     assert_array_equal(engine.labels, labels)
@@ -374,7 +374,7 @@ def test_two_parts_of_a_batch_are_the_whole(engine, case):
     assert_array_equal(total.rows, whole.rows)
     assert_array_equal(total.rivals, whole.rivals)
     assert_allclose(total.current, whole.current, rtol=1e-12, atol=1e-12)
-    assert_allclose(total.doubt, whole.doubt, rtol=1e-12, atol=1e-9)
+    assert_allclose(total.entropy, whole.entropy, rtol=1e-12, atol=1e-9)
     for one, other in zip(Tree(resplits).total(), resplit, strict=True):
         assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 

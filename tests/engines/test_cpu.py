@@ -42,7 +42,7 @@ def everything(engine, family, points, w):
     out = []
     for key in (KEY, None):
         sums = engine.sweep(eta, sub, 2, key)
-        out += [sums.current, sums.rows, sums.rivals, sums.doubt]
+        out += [sums.current, sums.rows, sums.rivals, sums.entropy]
         out += [engine.labels.copy(), engine.sublabels.copy()]
     other = LinearScore(np.roll(sub.eta, 1, axis=0))
     out += engine.resplit(other, np.array([True, False]))

@@ -78,7 +78,7 @@ def everything(engine, family, X, w):
     out = []
     for key in (KEY, None):
         sums = engine.sweep(eta, sub, 3, key)
-        out += [sums.current, sums.rows, sums.rivals, sums.doubt, engine.labels, engine.sublabels]
+        out += [sums.current, sums.rows, sums.rivals, sums.entropy, engine.labels, engine.sublabels]
         out = [np.array(value) for value in out]
     chosen = np.array([True, False, True])
     out += [*engine.resplit(other, chosen), engine.adopt(chosen), engine.members(3, KEY)]

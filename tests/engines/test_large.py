@@ -102,7 +102,7 @@ def test_any_number_of_threads_gives_the_same_bits(drawn):
         engine = CpuEngine(threads)
         engine.load(family, X, weight)
         swept = engine.sweep(score, sub, K, Key(1, 2, 3) if drawn else None)
-        sums.append([swept.current, swept.doubt, *engine.resplit(sub, chosen), engine.labels])
+        sums.append([swept.current, swept.entropy, *engine.resplit(sub, chosen), engine.labels])
     for others in sums[1:]:
         for one, other in zip(sums[0], others, strict=True):
             assert one.tobytes() == other.tobytes()

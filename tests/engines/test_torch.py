@@ -71,7 +71,7 @@ def assert_same(got, expected, *, rtol=1e-9):
     assert_array_equal(got[0].rows, expected[0].rows)
     assert_array_equal(got[0].rivals, expected[0].rivals)
     assert_allclose(got[0].current, expected[0].current, rtol=rtol, atol=rtol * 3000)
-    assert_allclose(got[0].doubt, expected[0].doubt, rtol=10 * rtol, atol=rtol * 3000)
+    assert_allclose(got[0].entropy, expected[0].entropy, rtol=10 * rtol, atol=rtol * 3000)
 
 
 # -- the same as on the CPU ------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def test_the_same_call_gives_the_same_bits():
     problem = Problem()
     first, again = (swept(TorchEngine("cpu"), problem, problem.drawn, KEY) for _ in range(2))
     assert_array_equal(first[0].current, again[0].current)
-    assert_array_equal(first[0].doubt, again[0].doubt)
+    assert_array_equal(first[0].entropy, again[0].entropy)
 
 
 def test_rows_from_the_middle_of_a_batch_are_drawn_as_there():
@@ -150,7 +150,7 @@ def test_weights_that_share_their_memory_are_weights():
         engine.load(problem.family, problem.X, weight)
         sums.append(engine.sweep(*scores, problem.k, KEY))
     assert_array_equal(sums[0].current, sums[1].current)
-    assert_array_equal(sums[0].doubt, sums[1].doubt)
+    assert_array_equal(sums[0].entropy, sums[1].entropy)
 
 
 # -- tensors ---------------------------------------------------------------------------------------
@@ -266,9 +266,9 @@ def test_a_gpu_does_what_the_cpu_does(d, k, kind, key):
     assert_allclose(there.members(k, KEY), here.members(k, KEY), rtol=1e-12)
     chosen = np.arange(k) % 3 != 1
     for sub in (problem.halves(), problem.predictive[1], problem.drawn[1]):
-        (a, doubt_a), (b, doubt_b) = (engine.resplit(sub, chosen) for engine in (there, here))
+        (a, entropy_a), (b, entropy_b) = (engine.resplit(sub, chosen) for engine in (there, here))
         assert_allclose(a, b, rtol=1e-8, atol=1e-6)
-        assert_allclose(doubt_a, doubt_b, rtol=1e-8, atol=1e-6)
+        assert_allclose(entropy_a, entropy_b, rtol=1e-8, atol=1e-6)
     assert_array_equal(there.adopt(chosen), here.adopt(chosen))
     label = np.repeat(np.arange(k)[:, None], 2, axis=1)
     label[0, 1] = k
@@ -294,7 +294,7 @@ def test_a_gpu_gives_the_same_bits_again(d):
     problem = Problem(d=d, k=20, n=100_000)
     first, again = (swept(TorchEngine("cuda"), problem, problem.drawn, KEY) for _ in range(2))
     assert_array_equal(first[0].current, again[0].current)
-    assert_array_equal(first[0].doubt, again[0].doubt)
+    assert_array_equal(first[0].entropy, again[0].entropy)
     assert_array_equal(first[1], again[1])
 
 

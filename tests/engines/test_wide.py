@@ -89,7 +89,13 @@ def test_any_number_of_threads_gives_the_same_bits(drawn, apart, chunk):
         engine.load(family, X, weight)
         swept = engine.sweep(score, sub, K, Key(1, 2, 3) if drawn else None)
         sums.append(
-            [swept.current, swept.doubt, swept.rivals, *engine.resplit(sub, chosen), engine.labels]
+            [
+                swept.current,
+                swept.entropy,
+                swept.rivals,
+                *engine.resplit(sub, chosen),
+                engine.labels,
+            ]
         )
     for others in sums[1:]:
         for one, other in zip(sums[0], others, strict=True):

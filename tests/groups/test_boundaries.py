@@ -9,7 +9,7 @@ from scstream.groups.shapes import Shapes
 
 
 def world(seed, d=3, k=4, n=400):
-    """Return clusters near each other in a frame, rows of them, and doubts that all touch."""
+    """Return clusters near each other in a frame, rows of them, and entropies that all touch."""
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(k, d, d)) + 2.0 * np.eye(d)
     mean, cov = 3.0 * rng.normal(size=(k, d)), factor @ factor.transpose(0, 2, 1)
@@ -67,11 +67,11 @@ def plain(X, labels, frame, clusters, a, b):
 
 def cut_off(clusters, a, b, outwards):
     """Return where a far side ends: where another cluster, further out, is as dense."""
-    _, count, mean, cov, doubt = clusters
+    _, count, mean, cov, entropy = clusters
     ends = [3.0]
     for c in range(len(count)):
         away = outwards @ (mean[c] - mean[a])
-        if c in (a, b) or doubt[a, c] < 0.01 * min(count[a], count[c]) or away <= 1.0:
+        if c in (a, b) or entropy[a, c] < 0.01 * min(count[a], count[c]) or away <= 1.0:
             continue
         width = np.sqrt(outwards @ cov[c] @ outwards)
         here, there = stats.norm(0.0, 1.0), stats.norm(away, width)
@@ -101,8 +101,8 @@ def side(t, end):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_sums_are_those_of_plain_numpy(d, seed):
     data = world(seed, d)
-    X, labels, frame, (ids, count, mean, cov, doubt) = data
-    pairs = touching(doubt, count, 0.01, 6)
+    X, labels, frame, (ids, count, mean, cov, entropy) = data
+    pairs = touching(entropy, count, 0.01, 6)
     sums, _ = look((X, labels), Shapes(ids, count, mean, cov, frame), pairs)
     assert len(pairs) == 6
     shown = 0

@@ -20,7 +20,7 @@ from reference.by_points import (
     restricted_scores,
     window_sum,
 )
-from reference.labelling import against, doubts, drawn, label, rivals, row_counts, statistics
+from reference.labelling import against, drawn, entropies, label, rivals, row_counts, statistics
 from reference.uniforms import philox, uniforms
 
 __all__ = [
@@ -28,8 +28,8 @@ __all__ = [
     "NormalInverseWishart",
     "against",
     "deterministic_scores",
-    "doubts",
     "drawn",
+    "entropies",
     "label",
     "log_hastings_split",
     "log_multinomial",

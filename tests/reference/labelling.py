@@ -29,8 +29,8 @@ class Labelling:
     z: np.ndarray
     sub: np.ndarray
     second: np.ndarray  # the best other label, -1 if there is none
-    doubt: np.ndarray  # minus the log-probability of the label against that one
-    sub_doubt: np.ndarray  # the same of the sub-label; of one that is not drawn, what is expected
+    entropy: np.ndarray  # minus the log-probability of the label against that one
+    sub_entropy: np.ndarray  # the same of the sub-label; of one that is not drawn, what is expected
     share: np.ndarray  # how much of the row goes to the second sub-cluster
 
 
@@ -38,7 +38,7 @@ def label(scores, sub_scores, u=None):
     """Label every row by its scores (n, k), then within the cluster by its pair of (n, k, 2).
 
     With uniforms (2, n) labels are drawn, without them the best are taken: then a row goes to both
-    sub-clusters by their probabilities, and the doubt is their entropy. Components beyond the k of
+    sub-clusters by their probabilities, whose entropy is found. Components beyond the k of
     the sub-scores take points away from the clusters: label -1, sub-label 0.
     """
     n, k = sub_scores.shape[:2]
@@ -49,7 +49,7 @@ def label(scores, sub_scores, u=None):
         if len(scores[i]) > 1:
             others = np.where(np.arange(len(scores[i])) == z, -inf, scores[i])
             out.second[i] = most_probable(others)
-            out.doubt[i] = against(scores[i][z], others[out.second[i]])
+            out.entropy[i] = against(scores[i][z], others[out.second[i]])
         if z >= k:
             out.z[i] = -1
             continue
@@ -60,10 +60,10 @@ def label(scores, sub_scores, u=None):
         if u is None:
             minus_log = [against(pair[0], pair[1]), against(pair[1], pair[0])]
             out.share[i] = exp(-minus_log[1])
-            out.sub_doubt[i] = sum(exp(-v) * v for v in minus_log)
+            out.sub_entropy[i] = sum(exp(-v) * v for v in minus_log)
         else:
             out.share[i] = sub
-            out.sub_doubt[i] = against(pair[sub], pair[1 - sub])
+            out.sub_entropy[i] = against(pair[sub], pair[1 - sub])
     return out
 
 
@@ -98,14 +98,14 @@ def rivals(labelling, k):
     return out
 
 
-def doubts(labelling, w, k):
-    """Weighted doubts (k, k): between two clusters, over the rows of either; within one."""
+def entropies(labelling, w, k):
+    """Weighted entropies (k, k): between two clusters, over the rows of either; within one."""
     out = np.zeros((k, k))
     for i, (a, b) in enumerate(zip(labelling.z, labelling.second, strict=True)):
         if a < 0:
             continue
-        out[a, a] += w[i] * labelling.sub_doubt[i]
+        out[a, a] += w[i] * labelling.sub_entropy[i]
         if 0 <= b < k:
-            out[a, b] += w[i] * labelling.doubt[i]
-            out[b, a] += w[i] * labelling.doubt[i]
+            out[a, b] += w[i] * labelling.entropy[i]
+            out[b, a] += w[i] * labelling.entropy[i]
     return out

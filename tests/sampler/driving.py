@@ -27,9 +27,9 @@ def merged(state, one: int, other: int):
     return state.merge(np.array([one]), np.array([other]))[0]
 
 
-def doubts(state) -> dict[str, np.ndarray]:
-    """Return the doubts (k, k) of the present and of the past."""
-    return {"present": state.now.doubt, "past": state.past_doubt}
+def entropies(state) -> dict[str, np.ndarray]:
+    """Return the entropies (k, k) of the present and of the past."""
+    return {"present": state.now.entropy, "past": state.past_entropy}
 
 
 def ids_of_parts(family, past, old, new) -> list[int]:

@@ -83,10 +83,10 @@ def test_split_parts_are_the_subclusters_and_the_larger_keeps_the_id(state):
             assert_allclose(new.now.current[where, 0], state.now.current[i, old])
             assert new.now.rows[where].tolist() == [state.now.rows[i, old], 0]
             assert new.attempt[where] == 0
-            assert new.now.doubt[where, where] == new.past_doubt[where, where] == 0.0
-        # what was in doubt between the halves is now in doubt between two clusters
-        assert new.now.doubt[i, K + place] == state.now.doubt[i, i]
-        assert new.past_doubt[i, K + place] == pytest.approx(state.past_doubt[i, i])
+            assert new.now.entropy[where, where] == new.past_entropy[where, where] == 0.0
+        # what was in entropy between the halves is now in entropy between two clusters
+        assert new.now.entropy[i, K + place] == state.now.entropy[i, i]
+        assert new.past_entropy[i, K + place] == pytest.approx(state.past_entropy[i, i])
         assert new.now.rivals[i, K + place] > 0  # siblings are neighbours
     assert {int(state.parts[i, 1, 0] > state.parts[i, 0, 0]) for i in which} == {0, 1}
 
@@ -113,9 +113,9 @@ def test_merged_clusters_are_the_subclusters_and_the_heavier_keeps_the_id(state)
         assert new.born[place] == state.born[a]
         assert new.lived[place] == state.lived[a]
         assert new.attempt[place] == 0
-        # what was in doubt between two clusters is now in doubt between the halves
-        assert new.now.doubt[place, place] == state.now.doubt[a, b]
-        assert new.past_doubt[place, place] == pytest.approx(state.past_doubt[a, b])
+        # what was in entropy between two clusters is now in entropy between the halves
+        assert new.now.entropy[place, place] == state.now.entropy[a, b]
+        assert new.past_entropy[place, place] == pytest.approx(state.past_entropy[a, b])
     assert_allclose(new.totals.sum(axis=0), state.totals.sum(axis=0))
 
 
@@ -138,7 +138,7 @@ def test_merge_undoes_a_split(state):
     major = int(np.argmax(state.parts[2, :, 0]))
     assert_allclose(new.parts[2], state.parts[2, [major, 1 - major]])
     assert_allclose(new.totals, state.totals)
-    assert_allclose(new.now.doubt[2, 2], state.now.doubt[2, 2])
+    assert_allclose(new.now.entropy[2, 2], state.now.entropy[2, 2])
     # each point finds itself where it was, in the order of the parts
     for sub in (0, 1):
         assert label[moved[2, sub], 0] == 2
@@ -159,7 +159,7 @@ def test_founded_clusters_come_after_the_others_and_have_no_past(state):
     assert_array_equal(new.lived[K:], 0)
     assert_allclose(new.totals[K:], groups)
     assert_array_equal(new.past[K:], 0.0)
-    assert not new.past_doubt[K:].any()
+    assert not new.past_entropy[K:].any()
     assert not new.now.rivals[:, K:].any()
 
 
@@ -172,9 +172,9 @@ def test_dividing_the_past_anew_keeps_its_whole(state):
     assert_allclose(new.past.sum(axis=1), state.past.sum(axis=1), rtol=1e-12)
     assert_allclose(new.past[chosen, 0], np.tensordot(weight, first, 1)[chosen], atol=1e-12)
     assert_array_equal(new.past[~chosen], state.past[~chosen])
-    assert_array_equal(np.diagonal(new.past_doubt)[chosen], 0.0)
+    assert_array_equal(np.diagonal(new.past_entropy)[chosen], 0.0)
     away = ~np.diag(chosen)
-    assert_allclose(new.past_doubt[away], state.past_doubt[away])
+    assert_allclose(new.past_entropy[away], state.past_entropy[away])
     assert_array_equal(new.now.current, state.now.current)
 
 
@@ -195,7 +195,7 @@ def test_statistics_fade_with_time(name):
     factor = {"half-life": 0.25, "for-ever": 1.0}[name]
     assert_allclose(settled.window.count_at(7.0), new.past[..., 0].sum(), rtol=1e-12)
     assert_allclose(new.past, factor * (state.past + state.now.current), rtol=1e-12)
-    assert_allclose(new.past_doubt, factor * (state.past_doubt + state.now.doubt), rtol=1e-12)
+    assert_allclose(new.past_entropy, factor * (state.past_entropy + state.now.entropy), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", FORGETTINGS)

@@ -26,7 +26,7 @@ TIMES = np.cumsum([0.0, 1.0, 0.25, 3.0, 0.5, 0.5, 7.0, 1.0, 1.0, 2.0, 0.1, 0.4])
 
 
 def batches(times=TIMES, seed=0):
-    """Return (time, sums, doubts) of batches of three clusters."""
+    """Return (time, sums, entropies) of batches of three clusters."""
     rng = np.random.default_rng(seed)
     return [(t, rng.random((K, 2, P)), rng.random((K, K))) for t in times]
 
@@ -34,18 +34,18 @@ def batches(times=TIMES, seed=0):
 def passed(forgetting, given):
     """Yield the window at the time of each batch but the first, before that batch is in it."""
     window = Window.empty(forgetting, K, P)
-    for i, (time, sums, doubt) in enumerate(given):
+    for i, (time, sums, entropy) in enumerate(given):
         window = window.advance(time)
         if i:
             yield i, window
-        window = with_batch(window, sums, doubt, time)
+        window = with_batch(window, sums, entropy, time)
 
 
-def with_batch(window, sums, doubt, time):
+def with_batch(window, sums, entropy, time):
     """Return the window with a batch in it, as `State.settle` adds it."""
     if window.is_one_sum:
-        return window.with_past(window.sums[0] + sums, window.doubt[0] + doubt)
-    return window.with_record(sums, doubt, time)
+        return window.with_past(window.sums[0] + sums, window.entropy[0] + entropy)
+    return window.with_record(sums, entropy, time)
 
 
 @pytest.mark.parametrize("half_life", [0.3, 5.0, None])
@@ -55,12 +55,12 @@ def test_half_life_window_is_a_weighted_sum_without_history(half_life):
 
     given = batches()
     for i, window in passed(Forgetting(half_life=half_life), given):
-        past, doubt = window.past()
+        past, entropy = window.past()
         now = given[i][0]
         expected = reference.window_sum(weight, now, [(t, s) for t, s, _ in given[:i]])
         assert_allclose(past, expected, rtol=1e-12)
         expected = reference.window_sum(weight, now, [(t, d) for t, _, d in given[:i]])
-        assert_allclose(doubt, expected, rtol=1e-12)
+        assert_allclose(entropy, expected, rtol=1e-12)
         assert len(window.sums) == 1
 
 
@@ -82,11 +82,11 @@ def test_kernel_window_is_a_weighted_sum_of_what_is_not_negligible(name, epsilon
 
     for i, window in passed(Forgetting(kernel=kernel, epsilon=epsilon), given):
         now = given[i][0]
-        past, doubt = window.past()
+        past, entropy = window.past()
         expected = reference.window_sum(weight, now, [(t, s) for t, s, _ in given[:i]])
         assert_allclose(past, expected, rtol=1e-12, atol=1e-15)
         expected = reference.window_sum(weight, now, [(t, d) for t, _, d in given[:i]])
-        assert_allclose(doubt, expected, rtol=1e-12, atol=1e-15)
+        assert_allclose(entropy, expected, rtol=1e-12, atol=1e-15)
         assert len(window.sums) == sum(weight(now - t) > 0 for t, _, _ in given[:i])
 
 
@@ -102,14 +102,14 @@ def test_an_exponential_kernel_is_a_half_life():
 @pytest.mark.parametrize("bad", [-0.1, np.nan, np.inf])
 def test_a_kernel_must_give_weights(bad):
     window = Window.empty(Forgetting(kernel=lambda age: bad), K, P)
-    time, sums, doubt = batches()[0]
+    time, sums, entropy = batches()[0]
     with pytest.raises(ValueError, match=r"kernel must give a finite weight of at least 0"):
-        window.with_record(sums, doubt, time).advance(1.0)
+        window.with_record(sums, entropy, time).advance(1.0)
 
 
 def test_a_batch_too_old_is_gone_for_good():
-    time, sums, doubt = batches()[0]
-    window = Window.empty(Forgetting(kernel=KERNELS["box"]), K, P).with_record(sums, doubt, time)
+    time, sums, entropy = batches()[0]
+    window = Window.empty(Forgetting(kernel=KERNELS["box"]), K, P).with_record(sums, entropy, time)
     assert window.advance(4.0).past()[0].any()
     assert len(window.advance(4.1).sums) == 0
 
@@ -119,7 +119,7 @@ def test_a_batch_too_old_is_gone_for_good():
 
 def counted(kernel, max_records, n=300):
     """Return counts of a stream of equal batches by the window, and as they should be."""
-    sums, doubt = np.ones((1, 2, 1)), np.ones((1, 1))
+    sums, entropy = np.ones((1, 2, 1)), np.ones((1, 1))
     window = Window.empty(Forgetting(kernel=kernel, max_records=max_records), 1, 1)
     got, expected = [], []
     for time in range(n):
@@ -127,7 +127,7 @@ def counted(kernel, max_records, n=300):
         if time >= n // 2:
             got.append(window.past()[0].sum())
             expected.append(2.0 * sum(kernel(float(time - t)) for t in range(time)))
-        window = with_batch(window, sums, doubt, float(time))
+        window = with_batch(window, sums, entropy, float(time))
         assert len(window.sums) <= max_records
     return np.array(got), np.array(expected)
 
@@ -139,11 +139,11 @@ def test_scaling_keeps_a_share_of_each_cluster():
     share = np.array([1.0, 0.5, 0.125])
     for forgetting in (Forgetting(), Forgetting(kernel=KERNELS["power"])):
         *_, (_, window) = passed(forgetting, batches())
-        (past, doubt), (less, less_doubt) = window.past(), window.scaled(share).past()
+        (past, entropy), (less, less_entropy) = window.past(), window.scaled(share).past()
         assert_allclose(less, share[:, None, None] * past, rtol=1e-12)
         for i in range(K):
-            for j in range(K):  # a doubt is shared by two, and goes with the one that goes first
-                assert less_doubt[i, j] == pytest.approx(min(share[i], share[j]) * doubt[i, j])
+            for j in range(K):  # a entropy is shared by two, and goes with the one that goes first
+                assert less_entropy[i, j] == pytest.approx(min(share[i], share[j]) * entropy[i, j])
 
 
 def test_a_cluster_that_moved_keeps_less_of_its_past():

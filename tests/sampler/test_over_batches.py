@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sampler.driving import KeyedEngine, clusters_with_a_past, doubts, merged
+from sampler.driving import KeyedEngine, clusters_with_a_past, entropies, merged
 
 from scstream import ScStream
 
@@ -15,10 +15,10 @@ def heaps(centres, n=60, seed=0):
 
 
 @pytest.mark.parametrize("when", ["present", "past"])
-def test_between_merged_clusters_and_a_third_the_larger_doubt_stays(when):
+def test_between_merged_clusters_and_a_third_the_larger_entropy_stays(when):
     # broken on purpose (State.merge adds them up, of the present or of the past): it fails
     state = clusters_with_a_past(4)
-    before, after = doubts(state)[when], doubts(merged(state, 0, 1))[when]
+    before, after = entropies(state)[when], entropies(merged(state, 0, 1))[when]
     heavier = 0 if state.totals[0, 0] >= state.totals[1, 0] else 1
     place = [i for i in range(4) if i != 1 - heavier].index(heavier)
     rest = [i for i in range(3) if i != place]

@@ -21,7 +21,7 @@ from scstream.sampler.split_merge import (
     propose_merges,
     propose_splits,
 )
-from scstream.sampler.subclusters import divide, restart, set_present_apart
+from scstream.sampler.subclusters import divide, restart, split_past_from_present
 from scstream.sampler.sweep import deterministic_sweep, restricted_sweep
 from scstream.sampler.window import Forgetting
 
@@ -53,23 +53,23 @@ def made_up(monkeypatch):
 
 
 def with_split_ratios(ctx, state, log_h):
-    """Return the state with doubts such that splits have the given log ratios."""
-    past = np.diagonal(state.past_doubt)
-    doubt = state.now.doubt.copy()
+    """Return the state with entropies such that splits have the given log ratios."""
+    past = np.diagonal(state.past_entropy)
+    entropy = state.now.entropy.copy()
     bare = log_hastings_split(ctx, state.parts, np.zeros(state.k))
-    np.fill_diagonal(doubt, np.asarray(log_h) - bare - past)
-    return replace(state, now=replace(state.now, doubt=doubt))
+    np.fill_diagonal(entropy, np.asarray(log_h) - bare - past)
+    return replace(state, now=replace(state.now, entropy=entropy))
 
 
 def with_merge_ratios(ctx, state, pairs, log_m):
     """Return the state with the given pairs as neighbours, whose merges have the log ratios."""
-    doubt, rivals = state.now.doubt.copy(), np.zeros((state.k, state.k), dtype=np.int64)
+    entropy, rivals = state.now.entropy.copy(), np.zeros((state.k, state.k), dtype=np.int64)
     for (a, b), level in zip(pairs, log_m, strict=True):
         parts = state.totals[[a, b]][None]
         bare = log_hastings_split(ctx, parts, np.zeros(1))[0]
-        doubt[a, b] = doubt[b, a] = -level - bare - state.past_doubt[a, b]
+        entropy[a, b] = entropy[b, a] = -level - bare - state.past_entropy[a, b]
         rivals[a, b] = 5
-    return replace(state, now=replace(state.now, doubt=doubt, rivals=rivals))
+    return replace(state, now=replace(state.now, entropy=entropy, rivals=rivals))
 
 
 # -- the ratio -----------------------------------------------------------------------------------
@@ -86,8 +86,8 @@ def test_the_split_ratio_is_that_of_the_reference(name):
         assert ratio == pytest.approx(expected, rel=1e-9, abs=1e-8)
     swapped = log_hastings_split(case.context(0.3), parts[:, ::-1], np.zeros(2))
     assert_allclose(swapped, got, rtol=1e-12)
-    doubted = log_hastings_split(case.context(0.3), parts, np.array([2.0, 5.0]))
-    assert_allclose(doubted - got, [2.0, 5.0], rtol=1e-10)
+    with_entropy = log_hastings_split(case.context(0.3), parts, np.array([2.0, 5.0]))
+    assert_allclose(with_entropy - got, [2.0, 5.0], rtol=1e-10)
 
 
 def test_a_part_without_points_is_no_part():
@@ -197,9 +197,9 @@ def test_greedy_merges_are_disjoint_and_the_best_come_first(made_up):
 def test_only_neighbours_merge(made_up):
     ctx, state = made_up
     state = with_merge_ratios(ctx, state, [(0, 1)], [50.0])
-    doubt = np.full((K, K), -1e6)  # all others would gain more
-    doubt[0, 1] = doubt[1, 0] = state.now.doubt[0, 1]
-    state = replace(state, now=replace(state.now, doubt=doubt))
+    entropy = np.full((K, K), -1e6)  # all others would gain more
+    entropy[0, 1] = entropy[1, 0] = state.now.entropy[0, 1]
+    state = replace(state, now=replace(state.now, entropy=entropy))
     _, merged = propose_merges(ctx, state, greedy=True)
     assert [set(pair) for pair in merged] == [set(state.ids[[0, 1]].tolist())]
     alone = replace(state, now=replace(state.now, rivals=0 * state.now.rivals))
@@ -246,8 +246,8 @@ def sought(steps, state, chosen):
 
 def log_ratios(stream):
     state = stream.state
-    doubt = np.diagonal(state.past_doubt + state.now.doubt)
-    return log_hastings_split(stream.ctx, state.parts, doubt)
+    entropy = np.diagonal(state.past_entropy + state.now.entropy)
+    return log_hastings_split(stream.ctx, state.parts, entropy)
 
 
 @pytest.mark.parametrize("name", ["gaussian", "multinomial"])
@@ -331,7 +331,7 @@ def test_a_present_unlike_the_past_is_set_apart_from_it():
         engine.start(np.zeros(20, dtype=np.int64))
         now = replace(state.now, rows=np.array([[20, 0]]))
         now = replace(now, current=np.stack([[T.sum(axis=0), 0.0 * T[0]]]))
-        new = set_present_apart(stream.ctx, replace(state, now=now))
+        new = split_past_from_present(stream.ctx, replace(state, now=now))
         assert (engine.sublabels == 1).all() == expected
         if expected:
             assert_allclose(new.parts[0], [old, T.sum(axis=0)], rtol=1e-9, atol=1e-9)
@@ -408,7 +408,7 @@ def test_state_and_labels_agree_through_any_sequence_of_moves(name, forgetting, 
             restart(ctx, s, rng.random(s.k) < 0.6),
             True,
         ),
-        "apart": lambda s: (set_present_apart(ctx, s), True),
+        "apart": lambda s: (split_past_from_present(ctx, s), True),
         "sweep": lambda s: (restricted_sweep(ctx, s), True),
         "best": lambda s: (deterministic_sweep(ctx, s), True),
     }

@@ -49,7 +49,7 @@ def compared(stream, monkeypatch, **params):
 @pytest.mark.parametrize("params", PARAMS, ids=lambda given: "-".join(given) or "usual")
 @pytest.mark.parametrize("name", STREAMS)
 def test_steps_at_once_are_the_same(name, params, monkeypatch):
-    # broken on purpose (the margin of merges left out, the doubt of a trial left out), it fails
+    # broken on purpose (the margin of merges left out, the entropy of a trial left out), it fails
     compared(batches(name), monkeypatch, **params)
 
 

@@ -113,8 +113,8 @@ def test_clusters_that_predict_a_batch_better_apart_stay_so(same):
     other = replace(now, current=current[::-1].copy())  # each predicts the other's rows
     swapped = replace(long, lived=state.lived, now=other)
     assert not better_apart(ctx, swapped, pairs).any()
-    doubt = np.array([[0.0, 200.0], [200.0, 0.0]])  # in doubt labels say less than rows do
-    unsure = replace(state, now=replace(now, doubt=doubt))
+    entropy = np.array([[0.0, 200.0], [200.0, 0.0]])  # in entropy labels say less than rows do
+    unsure = replace(state, now=replace(now, entropy=entropy))
     assert better_apart(ctx, unsure, pairs).all()
     born = replace(unsure, lived=np.array([0, 1]))
     assert not better_apart(ctx, born, pairs).any()

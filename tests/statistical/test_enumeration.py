@@ -20,7 +20,7 @@ counts  0.27      0.11   3.70 of 4.07
 
 What remains: given the number of clusters the draws are right (tested below), but there are too few
 of them. The restricted sweep cannot found a cluster, and one that runs empty is gone until a split
-brings it back; only the division at hand can be split off, and restarts try few; the doubt stands
+brings it back; only the division at hand can be split off, and restarts try few; the entropy stands
 for the probability of a division given parameters, not of all ways to arrive at it. With clusters
 of many points none of this matters: see `test_convergence` and `test_quality`.
 """

@@ -1,8 +1,8 @@
 """What is saved of a model between two batches, object by object.
 
 Not saved, because the next batch sets it before it looks: of the clusters' state, how often
-sub-clusters were restarted, the past's doubts, and of the last batch's sums all but the statistics
-and the numbers of rows. A kernel is a function: that there is one is saved.
+sub-clusters were restarted, the past's entropies, and of the last batch's sums all but the
+statistics and the numbers of rows. A kernel is a function: that there is one is saved.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _window = part(
     _make_window,
     forgetting=_forgetting,
     sums=reals("b", "K", 2, "P"),
-    doubt=reals("b", "K", "K"),
+    entropy=reals("b", "K", "K"),
     times=reals("b"),
     weight=reals("b", low=0.0),
 )
@@ -104,8 +104,8 @@ def _make_state(ids: Any, next_id: int, past: Any, now: Sums, **others: Any) -> 
     require(np.all((past + now.current)[..., 0] >= -1e-6), "a cluster has less than no rows")
     attempt = np.zeros(k, dtype=np.int64)
     return State(
-        ids=ids, next_id=next_id, past=past, now=now, past_doubt=np.zeros((k, k)), attempt=attempt,
-        **others,
+        ids=ids, next_id=next_id, past=past, now=now, past_entropy=np.zeros((k, k)),
+        attempt=attempt, **others,
     )  # fmt: skip
 
 

@@ -228,8 +228,8 @@ def sweep(
     sums : float64 (m, k, 2, p), int64 (m, k, 2), int64 (m, k, k), float64 (m, k, k), out
         For each of the m runs of chunks: statistics and numbers of rows by label and sub-label,
         added up in the order of the rows of a chunk; how many rows of each cluster have each other
-        one as second choice; and the doubts: of labels against second choices, on the diagonal of
-        sub-labels.
+        one as second choice; and the entropies: of labels against second choices, on the diagonal
+        of sub-labels.
     """
     _core.sweep(rows, weight, scores, pairs, key, z, sub, cut, sums)
 
@@ -239,7 +239,9 @@ def best_labels(rows: Rows, scores: Scores, out: Ints, threads: int) -> None:
     _core.best_labels(rows, scores, out, threads)
 
 
-def label_rows(T: Floats, scores: Scores, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
+def label_rows(
+    T: Floats, scores: Scores, u: Floats, z: Ints, second: Ints, entropy: Floats
+) -> None:
     """Find labels of rows with statistics of any kind.
 
     Parameters
@@ -249,16 +251,16 @@ def label_rows(T: Floats, scores: Scores, u: Floats, z: Ints, second: Ints, doub
     u : float64 (n,)
         Uniforms by which labels are drawn; empty for the best labels.
     z : int64 (n,), out
-    second, doubt : int64 (n,), float64 (n,), out
+    second, entropy : int64 (n,), float64 (n,), out
         The best other component, -1 if there is none, and minus the log-probability of the label
         against it. Both empty where they are not wanted.
     """
-    _core.label_rows(T, scores, u, z, second, doubt)
+    _core.label_rows(T, scores, u, z, second, entropy)
 
 
-def label_scores(scores: Floats, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
+def label_scores(scores: Floats, u: Floats, z: Ints, second: Ints, entropy: Floats) -> None:
     """Find labels of rows with scores (n, k), else as `label_rows` does."""
-    _core.label_scores(scores, u, z, second, doubt)
+    _core.label_scores(scores, u, z, second, entropy)
 
 
 def try_sublabels(
@@ -268,7 +270,7 @@ def try_sublabels(
     """Find the better sub-labels of the rows of chosen clusters (k,), and add these rows up.
 
     Parameters are as in `sweep`; ``trial`` (n,) is filled for these rows. Sums are the statistics
-    (m, k, 2, p) by label and sub-label, and the doubts (m, k) about the latter.
+    (m, k, 2, p) by label and sub-label, and the entropies (m, k) about the latter.
     """
     _core.try_sublabels(rows, weight, pairs, chosen, z, trial, cut, sums)
 
@@ -441,14 +443,14 @@ def log_weights(n: Floats, gamma: Floats, u: Floats, out: Floats) -> None:
 
 
 def split_ratios(
-    n: Floats, each: Floats, whole: Floats, doubt: Floats, alpha: float, least: float, out: Floats
+    n: Floats, each: Floats, whole: Floats, entropy: Floats, alpha: float, least: float, out: Floats
 ) -> None:
     """Find the log ratios (k,) of splits into parts with counts and log marginals (k, 2).
 
-    ``log alpha + sum_j [lgamma(n_j) + each_j] - lgamma(n) - whole``, plus the doubt (k,). There is
-    no split into parts that do not both count more than ``least``.
+    ``log alpha + sum_j [lgamma(n_j) + each_j] - lgamma(n) - whole``, plus the entropy (k,).
+    There is no split into parts that do not both count more than ``least``.
     """
-    _core.split_ratios(n, each, whole, doubt, alpha, least, out)
+    _core.split_ratios(n, each, whole, entropy, alpha, least, out)
 
 
 def neighbours(rivals: Ints, top: Ints, pairs: Ints) -> int:
@@ -529,7 +531,7 @@ def refine(
 
 
 def judge_divisions(
-    past: Floats, now: Floats, tried: Floats, doubts: tuple[Floats, ...], prior: tuple[Any, ...],
+    past: Floats, now: Floats, tried: Floats, entropies: tuple[Floats, ...], prior: tuple[Any, ...],
     how: tuple[float, ...], chosen: NDArray[np.bool_], first: Floats, out: tuple[NDArray[Any], ...],
 ) -> int:  # fmt: skip
     """Judge divisions that were tried: `scstream.sampler.subclusters`.
@@ -538,12 +540,12 @@ def judge_divisions(
     ----------
     past, now, tried : float64 (k, 2, p)
         Statistics of sub-clusters, and of those of the present that were tried.
-    doubts : float64 (k,), (k, k), (k, k)
+    entropies : float64 (k,), (k, k), (k, k)
         About the divisions that were tried, and those of past and present.
     prior : tuple
     how : tuple
-        Alpha, the least part, the weight of doubt, and how many deviations from its mean a past is
-        cut at most; it is halved if that is negative.
+        Alpha, the least part, the weight of entropy, and how many deviations from its mean a past
+        is cut at most; it is halved if that is negative.
     chosen : bool (k,)
     first : float64 (k, p), out
         The past of the first parts as tried.
@@ -559,7 +561,7 @@ def judge_divisions(
     """
     return cast(
         "int",
-        _core.judge_divisions(past, now, tried, doubts, prior, how, chosen, first, out),
+        _core.judge_divisions(past, now, tried, entropies, prior, how, chosen, first, out),
     )
 
 
@@ -573,16 +575,16 @@ def may_move(
     ----------
     standing : tuple
         Statistics (3 k, p) of clusters and sub-clusters, numbers of rows (k, 2), rivals (k, k),
-        doubts of past and present (k, k), log marginals of sub-clusters (k, 2) and clusters (k,),
-        and batches lived (k,).
+        entropies of past and present (k, k), log marginals of sub-clusters (k, 2) and clusters
+        (k,), and batches lived (k,).
     log_u : float64 (k + k m,)
         What log ratios must exceed: of splits, then of up to m merges for each cluster.
     greedy : bool
     prior, how : tuple
         As in `judge_divisions`.
     limits : tuple
-        The reluctance of merges for each batch, and at most; the share of doubts about edges, and
-        what is free; the rows and the doubt from which best labels mislead.
+        The reluctance of merges for each batch, and at most; the share of entropies about edges,
+        and what is free; the rows and the entropy from which best labels mislead.
     """
     return cast("bool", _core.may_move(standing, log_u, greedy, prior, how, limits))
 
@@ -669,7 +671,7 @@ def score_pairs(T: Floats, pairs: Scores, z: Ints, out: Floats) -> None:
     _core.score_pairs(T, pairs, z, out)
 
 
-def choose_sublabels(scores: Floats, u: Floats, sub: Ints, share: Floats, doubt: Floats) -> None:
+def choose_sublabels(scores: Floats, u: Floats, sub: Ints, share: Floats, entropy: Floats) -> None:
     """Choose one of two sub-labels of each row.
 
     Parameters
@@ -679,10 +681,10 @@ def choose_sublabels(scores: Floats, u: Floats, sub: Ints, share: Floats, doubt:
         Uniforms by which sub-labels are drawn; empty for the better ones.
     sub, share : int64 (n,), float64 (n,), out
         Without uniforms the share of the second is its probability, else 0 or 1.
-    doubt : float64 (n,), out
+    entropy : float64 (n,), out
         Minus the log-probability of sub-labels that are drawn; of others the entropy.
     """
-    _core.choose_sublabels(scores, u, sub, share, doubt)
+    _core.choose_sublabels(scores, u, sub, share, entropy)
 
 
 # -- rows of many columns -----------------------------------------------------------------------

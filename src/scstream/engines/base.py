@@ -38,7 +38,7 @@ class Sums:
         Numbers of points by label and sub-label, whatever their weights.
     rivals : ndarray (k, k)
         How many points of each cluster have each other cluster as second choice.
-    doubt : ndarray (k, k)
+    entropy : ndarray (k, k)
         Minus the log-probability of the labels: off the diagonal, summed over the points of
         either cluster whose second choice is the other; on it, that of the sub-labels.
     """
@@ -46,7 +46,7 @@ class Sums:
     current: Array
     rows: NDArray[np.int64]
     rivals: NDArray[np.int64]
-    doubt: Array
+    entropy: Array
 
     @staticmethod
     def nothing(k: int, p: int) -> Sums:
@@ -174,7 +174,7 @@ class Engine(ABC):
         """Label every point by ``score`` and, within its cluster, by its pair of ``sub``.
 
         With a key labels and sub-labels are drawn. Without one they are the best, a point counts in
-        both sub-clusters by their probabilities, and the doubt about its sub-label is the entropy
+        both sub-clusters by their probabilities, and the entropy about its sub-label is the entropy
         of these. ``score`` may have a component more than the k clusters: the points it takes get
         the label -1.
         """
@@ -183,7 +183,7 @@ class Engine(ABC):
     def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Try the better sub-label of ``sub`` for every point of the chosen clusters.
 
-        Returns the sums (k, 2, p) that would result and the doubts (k,), zero for clusters not
+        Returns the sums (k, 2, p) that would result and the entropies (k,), zero for clusters not
         chosen. The points keep their sub-labels until `adopt`.
         """
 
@@ -191,15 +191,15 @@ class Engine(ABC):
         self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
     ) -> tuple[Array, Array]:
         """Do as `resplit` does, then, some rounds, again by the predictives of what resulted."""
-        before, (current, doubt) = None, self.resplit(sub, chosen)
+        before, (current, entropy) = None, self.resplit(sub, chosen)
         for _ in range(rounds):
             if before is not None and _equal(current, before):
                 break  # every round from here on is as the one before
             log_sub = np.log(current[..., 0] + 0.5 * alpha)
             by = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
             before = current
-            current, doubt = self.resplit(by, chosen)
-        return current, doubt
+            current, entropy = self.resplit(by, chosen)
+        return current, entropy
 
     @abstractmethod
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -301,7 +301,7 @@ class Engine(ABC):
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Do as `sweep` does, and return sums that `finished_sweep` makes `Sums` of."""
         sums = self.sweep(score, sub, k, key)
-        return [Part(0, 0, (sums.current, sums.rows, sums.rivals, np.triu(sums.doubt)))]
+        return [Part(0, 0, (sums.current, sums.rows, sums.rivals, np.triu(sums.entropy)))]
 
     def resplit_parts(self, sub: Score, chosen: NDArray[np.bool_]) -> list[Part]:
         """Do as `resplit` does, and return sums whose total is what that returns."""
@@ -325,9 +325,9 @@ def _equal(current: Array, before: Array) -> bool:
 
 
 def finished_sweep(values: Values) -> Sums:
-    """Return the totals of a sweep, whose doubts are still those of the one side, as `Sums`."""
-    current, rows, rivals, doubt = values
-    own = doubt.diagonal()
-    doubt = doubt + doubt.T
-    np.fill_diagonal(doubt, own)
-    return Sums(current, rows, rivals, doubt)
+    """Return the totals of a sweep, whose entropies are still those of the one side, as `Sums`."""
+    current, rows, rivals, entropy = values
+    own = entropy.diagonal()
+    entropy = entropy + entropy.T
+    np.fill_diagonal(entropy, own)
+    return Sums(current, rows, rivals, entropy)

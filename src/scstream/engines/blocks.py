@@ -85,7 +85,7 @@ class Blocks:
 
     @once
     def _found(self) -> tuple[Labels, Array, Array]:
-        """What sweeps find besides: second choices (n,), doubts (2, n), shares (n,)."""
+        """What sweeps find besides: second choices (n,), entropies (2, n), shares (n,)."""
         return np.empty(self.n, np.int64), np.empty((2, self.n)), np.empty(self.n)
 
     @once
@@ -112,20 +112,20 @@ class Blocks:
         form, pairs = form_of(score), form_of(sub)
         if self._few is not None and isinstance(form, Products) and isinstance(pairs, Products):
             return self._swept(self._few, form.parts, pairs.parts, k, key)
-        z, sides, (second, doubts, share) = self.z, self.sub, self._found
+        z, sides, (second, entropies, share) = self.z, self.sub, self._found
         wide = self._wide is not None and _has_factors(score) and _has_factors(sub)
-        label = self._labelling(score, k, key, second, doubts[0])
+        label = self._labelling(score, k, key, second, entropies[0])
 
         def label_block(rows: slice) -> None:
             T = self._in_frame[rows] if wide else self.statistics(rows)
             u = self._uniforms(key, rows)
             label(rows, T, u[0])
             own = sub.pairs(T, np.clip(z[rows], 0, k - 1))
-            core.choose_sublabels(own, u[1], sides[rows], share[rows], doubts[1, rows])
+            core.choose_sublabels(own, u[1], sides[rows], share[rows], entropies[1, rows])
 
         def add_chunk(rows: slice) -> Values:
             z, w, part = self.z[rows], self.weight[rows], share[rows]
-            counts = sums.counted(z, sides[rows], second[rows], doubts[:, rows], w, k)
+            counts = sums.counted(z, sides[rows], second[rows], entropies[:, rows], w, k)
             out = z >= k
             z[out], sides[rows][out] = -1, 0
             if self._wide is not None:
@@ -157,7 +157,7 @@ class Blocks:
         return parts_of(runs, out)
 
     def _labelling(
-        self, score: Score, k: int, key: Key | None, second: Labels, doubt: Array
+        self, score: Score, k: int, key: Key | None, second: Labels, entropy: Array
     ) -> Callable[[slice, Points, Array], None]:
         """Return what labels a block of rows with its statistics, and completes those with gaps."""
         form_of(score).ready(lambda: self.statistics(slice(0, SOME_ROWS)))
@@ -172,15 +172,15 @@ class Blocks:
                 pass  # all are labelled below
             elif isinstance(score, LeftOutScore):
                 members = Members(as_came, z, self.weight[rows])
-                label_members(score, members, u, second[rows], doubt[rows])
+                label_members(score, members, u, second[rows], entropy[rows])
             else:
-                labels.draw(as_came, u, z, second[rows], doubt[rows])
+                labels.draw(as_came, u, z, second[rows], entropy[rows])
             if gaps is not None and completion is not None and tamed:
                 gaps.tame(rows, as_came, np.minimum(z, k - 1), completion, T)
             elif gaps is not None and completion is not None:
                 found = gaps.label(rows, T, score, completion, Draws(k, key, self.first_row, u))
                 z[found.at] = found.z
-                second[rows][found.at], doubt[rows][found.at] = found.second, found.doubt
+                second[rows][found.at], entropy[rows][found.at] = found.second, found.entropy
 
         return label
 
@@ -196,15 +196,15 @@ class Blocks:
             pairs.ready(lambda: self.statistics(slice(0, SOME_ROWS)))
 
         def divided(T: Points, z: Labels, w: Array, at: NDArray[np.int64]) -> Array:
-            """Fill the sub-labels of rows on trial, and return the doubts (k,) about them."""
+            """Fill the sub-labels of rows on trial, and return the entropies (k,) about them."""
             scores = by.pairs(T, z)
             gap = scores[:, 1] - scores[:, 0]
             self.trial[at] = gap > 0.0
-            doubt = np.bincount(z, w * np.logaddexp(0.0, -np.abs(gap)), k)
-            return doubt.astype(np.float64, copy=False)
+            entropy = np.bincount(z, w * np.logaddexp(0.0, -np.abs(gap)), k)
+            return entropy.astype(np.float64, copy=False)
 
         def add_chunk(rows: slice) -> Values:
-            doubt = np.zeros(k)
+            entropy = np.zeros(k)
             if self._wide is None:
                 current = np.zeros((k, 2, len(self.family.prior)))
             for block in cut(rows.stop, self.chunk if wide else self._block_rows(2), rows.start):
@@ -215,18 +215,18 @@ class Blocks:
                 z, at = z[at], block.start + at
                 w = self.weight[at]
                 if wide:
-                    doubt += divided(self._in_frame[at], z, w, at)
+                    entropy += divided(self._in_frame[at], z, w, at)
                     continue
                 everyone = len(at) == block.stop - block.start  # then it is no copy
                 T = self.statistics(block) if everyone else self.statistics_of(at)
-                doubt += divided(T, z, w, at)
+                entropy += divided(T, z, w, at)
                 if self._wide is None:
                     current += sums.by_label(T, w, z, self.trial[at], k)
             if self._wide is not None:
                 z = np.where(among[self.z[rows]], self.z[rows], -1)
                 side = self.trial[rows].astype(np.float64)
                 current = self._products(rows, z, side, k)
-            return current, doubt
+            return current, entropy
 
         return self._over_chunks(add_chunk)
 

@@ -76,8 +76,8 @@ class CpuEngine(Engine):
 
     def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Try new sub-labels for the chosen clusters."""
-        current, doubt = Tree(self.resplit_parts(sub, chosen)).total()
-        return current, doubt
+        current, entropy = Tree(self.resplit_parts(sub, chosen)).total()
+        return current, entropy
 
     def resplit_parts(self, sub: Score, chosen: NDArray[np.bool_]) -> list[Part]:
         """Try new sub-labels and sum up as far as chunks go."""

@@ -114,17 +114,17 @@ class Gaps:
     ) -> Labelled:
         """Label the rows with gaps of a run by what is observed, and complete them, in ``T`` too.
 
-        Second choices and doubts are those of the completed rows: what follows, the moves, takes
+        Second choices and entropies are those of the completed rows: what follows, the moves, takes
         these for what was observed.
         """
         some = self.within(rows)
         at, seen = self.rows[some] - rows.start, self._open(some)
         z, by, second = np.empty((3, len(at)), np.int64)
-        scores, doubt = completion.block(seen), np.empty(len(at))
-        label_scores(scores, draws.for_labels(at), z, second, doubt)
+        scores, entropy = completion.block(seen), np.empty(len(at))
+        label_scores(scores, draws.for_labels(at), z, second, entropy)
         by[:] = z
         if self.by_groups and not draws.are_drawn:
-            label_scores(scores, draws.for_groups(rows, at), by, second, doubt)
+            label_scores(scores, draws.for_groups(rows, at), by, second, entropy)
         inside = np.minimum(by, draws.k - 1)
         done = completion.completed(seen, inside, draws.for_entries(rows, at, completion.uniforms))
         T[at] = self._done[some] = done
@@ -140,10 +140,10 @@ class Gaps:
 
 
 class Labelled:
-    """Places of rows in a run (m,), their labels, second choices, and doubts between them."""
+    """Places of rows in a run (m,), their labels, second choices, and entropies between them."""
 
-    def __init__(self, at: Labels, z: Labels, second: Labels, doubt: Array) -> None:
-        self.at, self.z, self.second, self.doubt = at, z, second, doubt
+    def __init__(self, at: Labels, z: Labels, second: Labels, entropy: Array) -> None:
+        self.at, self.z, self.second, self.entropy = at, z, second, entropy
 
 
 class Draws:
@@ -196,7 +196,7 @@ class Draws:
 
 
 def _second_choices(scores: Array, z: Labels) -> tuple[Labels, Array]:
-    """Return the best other component (n,), -1 if there is none, and the doubts (n,)."""
+    """Return the best other component (n,), -1 if there is none, and the entropies (n,)."""
     n, k = scores.shape
     if k == 1:
         return np.full(n, -1), np.zeros(n)

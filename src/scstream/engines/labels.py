@@ -30,21 +30,21 @@ class Labeller:
             self._by = form.parts
             self.fused = self._by.eta.shape[1] <= _LONG
 
-    def draw(self, T: Points, u: Array, z: Labels, second: Labels, doubt: Array) -> None:
+    def draw(self, T: Points, u: Array, z: Labels, second: Labels, entropy: Array) -> None:
         """Draw labels (n,) by uniforms, or take the best if there are none.
 
-        Also finds the best others and the doubts, unless these are empty.
+        Also finds the best others and the entropies, unless these are empty.
         """
         if self.fused:
-            core.label_rows(np.ascontiguousarray(T), self._by, u, z, second, doubt)
+            core.label_rows(np.ascontiguousarray(T), self._by, u, z, second, entropy)
             return
         form = self._form
         scores = self._score.block(T) if form is None else fast_scores(form, T)
-        core.label_scores(np.ascontiguousarray(scores), u, z, second, doubt)
+        core.label_scores(np.ascontiguousarray(scores), u, z, second, entropy)
 
-    def best(self, T: Points, z: Labels, second: Labels, doubt: Array) -> None:
-        """Take the best labels (n,), and find the best others and the doubts."""
-        self.draw(T, _NONE, z, second, doubt)
+    def best(self, T: Points, z: Labels, second: Labels, entropy: Array) -> None:
+        """Take the best labels (n,), and find the best others and the entropies."""
+        self.draw(T, _NONE, z, second, entropy)
 
     def best_alone(self, T: Points) -> Labels:
         """Return the best labels (n,), and mind nothing else."""
@@ -54,11 +54,11 @@ class Labeller:
 
 
 def label_members(
-    score: LeftOutScore, rows: Members, u: Array, second: Labels, doubt: Array
+    score: LeftOutScore, rows: Members, u: Array, second: Labels, entropy: Array
 ) -> None:
     """Label rows that are in clusters, whose labels become the new ones.
 
     A block is always to be cut at the same rows.
     """
     scores = np.ascontiguousarray(score.of_members(*rows))
-    core.label_scores(scores, u, rows.z, second, doubt)
+    core.label_scores(scores, u, rows.z, second, entropy)

@@ -43,19 +43,19 @@ def _product(T: Points, weight: Array, cell: Labels, ends: Ints, k: int) -> Arra
 
 
 def counted(
-    z: Labels, sub: Labels, second: Labels, doubts: Array, weight: Array, k: int
+    z: Labels, sub: Labels, second: Labels, entropies: Array, weight: Array, k: int
 ) -> tuple[Ints, Ints, Array]:
-    """Return rows (k, 2), second choices (k, k) and doubts (k, k) of labels in range.
+    """Return rows (k, 2), second choices (k, k) and entropies (k, k) of labels in range.
 
-    Doubts (2, n) are those of the labels against second choices, and of the sub-labels.
+    Entropies (2, n) are those of the labels against second choices, and of the sub-labels.
     """
     inside = (z >= 0) & (z < k)
     z, sub, w = z[inside], sub[inside], weight[inside]
-    second, doubt, own = second[inside], doubts[0, inside], doubts[1, inside]
+    second, entropy, own = second[inside], entropies[0, inside], entropies[1, inside]
     rows: Ints = np.bincount(2 * z + sub, minlength=2 * k).reshape(k, 2)
     near = (second >= 0) & (second < k)
     pair = z[near] * k + second[near]
     rivals: Ints = np.bincount(pair, minlength=k * k).reshape(k, k)
-    between: Array = np.bincount(pair, (w * doubt)[near], k * k).astype(np.float64).reshape(k, k)
+    between: Array = np.bincount(pair, (w * entropy)[near], k * k).astype(np.float64).reshape(k, k)
     between[np.diag_indices(k)] += np.bincount(z, w * own, minlength=k)
     return rows, rivals, between

@@ -31,10 +31,10 @@ _LEAST_GAIN = 0.1  # of their difference that is left where a side is cut off ve
 _TURNED = np.array([0, 2, 1, 3, 5, 4, 6, 8, 7, 12, 13, 14, 9, 10, 11])
 
 
-def touching(doubt: Array, count: Array, overlap: float, most: int) -> Ints:
-    """Return the pairs (m, 2) of clusters that touch: doubt is a share of the smaller's points."""
+def touching(entropy: Array, count: Array, overlap: float, most: int) -> Ints:
+    """Return the pairs (m, 2) of clusters that touch: their entropy is a share of the smaller."""
     smaller = np.minimum(count[:, None], count)
-    a, b = np.nonzero(np.triu((doubt > 0.0) & (doubt >= overlap * smaller), 1))
+    a, b = np.nonzero(np.triu((entropy > 0.0) & (entropy >= overlap * smaller), 1))
     return np.column_stack([a[:most], b[:most]])
 
 

@@ -117,16 +117,16 @@ class Grouping:
         if self._joined is not None:
             return self._joined
         state = learner.state
-        doubt = state.window.weighted(state.window.doubt)
+        entropy = state.window.weighted(state.window.entropy)
         shapes = Shapes.of(learner, rules)
         if shapes is None:
-            links = _overlaps(doubt, state.totals[:, 0], rules)
+            links = _overlaps(entropy, state.totals[:, 0], rules)
             self._joined = join(links, rules.group_level, rules.group_bridge)
         else:
             pending = tuple((learner.family.narrowed(X), ids) for X, ids in self.pending)
             rows = together(fresh(pending, shapes, rules), shapes.mean.shape[1])
             known = self.seams.along(self.pending, rules)
-            seams, self._joined = known.after(shapes, doubt, rows, learner.family.along, rules)
+            seams, self._joined = known.after(shapes, entropy, rows, learner.family.along, rules)
             self._left = seams, ()
         self._ids = state.ids
         return self._joined
@@ -201,13 +201,13 @@ def _record(name: int, members: list[Cluster]) -> Group:
     )
 
 
-def _overlaps(doubt: Array, count: Array, rules: Rules) -> Links:
-    """Return what lies between clusters of which nothing but the doubt between them is known.
+def _overlaps(entropy: Array, count: Array, rules: Rules) -> Links:
+    """Return what lies between clusters of which nothing but the entropy between them is known.
 
     Two clusters are the same where a row of the smaller is as likely one of the other.
     """
     k = len(count)
     smaller = np.maximum(np.minimum(count[:, None], count), 1e-9)
-    a, b = np.nonzero(np.triu(doubt >= rules.group_overlap * smaller, 1) & (doubt > 0.0))
-    ratio = np.minimum(1.0, doubt[a, b] / (rules.group_same * smaller[a, b]))
+    a, b = np.nonzero(np.triu(entropy >= rules.group_overlap * smaller, 1) & (entropy > 0.0))
+    ratio = np.minimum(1.0, entropy[a, b] / (rules.group_same * smaller[a, b]))
     return Links(np.column_stack([a, b]), ratio, np.zeros(k))

@@ -91,17 +91,17 @@ class Seams:
         return Seams(self.pairs, self.sums, self.ids, self.whole, self.changed, self.rows, lines)
 
     def after(
-        self, shapes: Shapes, doubt: Array, rows: Rows, along: Along, rules: Rules
+        self, shapes: Shapes, entropy: Array, rows: Rows, along: Along, rules: Rules
     ) -> tuple[Seams, Joined]:
         """Return what is known of the seams after some more rows, and which clusters are joined.
 
-        ``doubt`` (k, k) says which clusters touch; ``along`` is `Family.along`.
+        ``entropy`` (k, k) says which clusters touch; ``along`` is `Family.along`.
         """
         lines, links = self.lines.redrawn(shapes, along, rules)
         ids, n = shapes.ids, len(rows[1])
         share = 0.5 ** (n / rules.group_memory)
         most = _A_CLUSTER * len(ids)
-        pairs = touching(doubt, shapes.count, rules.group_overlap, most)
+        pairs = touching(entropy, shapes.count, rules.group_overlap, most)
         sums, square = look(rows, shapes, pairs)
         kept = np.full(len(ids), share)
         kept[np.isin(ids, self.changed)] *= rules.group_changed

@@ -234,7 +234,7 @@ def _forget(steps: Context, state: State) -> State:
     return after
 
 
-def as_learned(steps: Context, state: State) -> State:
+def redraw_for_memory(steps: Context, state: State) -> State:
     """Return the clusters as they are remembered, once a batch's labels have been handed out.
 
     Best labels cut clusters that overlap. What many rows would teach then is not their shapes but

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from scstream.engines import Sums
 from scstream.families.contract import Array
-from scstream.sampler.standing import Ints as Ints
-from scstream.sampler.standing import LogMarginals as LogMarginals
-from scstream.sampler.standing import Standing
+from scstream.sampler.cluster_state import ClusterState
+from scstream.sampler.cluster_state import Ints as Ints
+from scstream.sampler.cluster_state import LogMarginals as LogMarginals
 from scstream.sampler.window import Forgetting, Window
 from scstream.support.frozen import frozen
 
@@ -21,8 +21,8 @@ ONE = 1.0 - EQUAL  # what a row counts at least, as rounding leaves it
 
 
 @frozen
-class State(Standing):
-    """Everything the sampler knows of k clusters, see `Standing`: a batch makes new ones of it."""
+class State(ClusterState):
+    """Everything the sampler knows of k clusters, see `ClusterState`, and surgery on them."""
 
     @staticmethod
     def start(forgetting: Forgetting, clusters: Array, time: float, next_id: int) -> State:
@@ -68,9 +68,11 @@ class State(Standing):
             sums(self.now.current),
             sums(self.now.rows[..., None])[..., 0].astype(np.int64),
             rivals,
-            pairs(self.now.doubt),
+            pairs(self.now.entropy),
         )
-        window = replace(self.window, sums=sums(self.window.sums), doubt=pairs(self.window.doubt))
+        window = replace(
+            self.window, sums=sums(self.window.sums), entropy=pairs(self.window.entropy)
+        )
         zero = np.zeros(len(which), dtype=np.int64)
         attempt = np.append(self.attempt, zero)
         attempt[which] = 0
@@ -165,10 +167,10 @@ class State(Standing):
             sums(self.now.current),
             sums(self.now.rows[..., None])[..., 0],
             pairs(self.now.rivals, add=True),
-            pairs(self.now.doubt, add=False),
+            pairs(self.now.entropy, add=False),
         )
         window = replace(
-            self.window, sums=sums(self.window.sums), doubt=pairs(self.window.doubt, add=False)
+            self.window, sums=sums(self.window.sums), entropy=pairs(self.window.entropy, add=False)
         )
         attempt, earlier = self.attempt.copy(), self.earlier.copy()
         attempt[a] = 0
@@ -194,12 +196,12 @@ class State(Standing):
             self.now.current[order],
             self.now.rows[order],
             self.now.rivals[np.ix_(order, order)],
-            self.now.doubt[np.ix_(order, order)],
+            self.now.entropy[np.ix_(order, order)],
         )
         window = replace(
             self.window,
             sums=self.window.sums.take(order, axis=1),
-            doubt=self.window.doubt.take(order, axis=1).take(order, axis=2),
+            entropy=self.window.entropy.take(order, axis=1).take(order, axis=2),
         )
         return State(
             self.ids[order],
@@ -221,13 +223,13 @@ class State(Standing):
             np.concatenate([self.now.current, np.repeat(0.5 * clusters[:, None], 2, axis=1)]),
             np.concatenate([self.now.rows, np.zeros((m, 2), dtype=np.int64)]),
             _grown(self.now.rivals, m),
-            _grown(self.now.doubt, m),
+            _grown(self.now.entropy, m),
         )
         nothing = np.zeros((len(self.window.times), m, 2, p))
         window = replace(
             self.window,
             sums=np.concatenate([self.window.sums, nothing], axis=1),
-            doubt=_grown(self.window.doubt, m),
+            entropy=_grown(self.window.entropy, m),
         )
         zero = np.zeros(m, dtype=np.int64)
         return State(

@@ -134,7 +134,7 @@ class Dormant:
             past = state.past.copy()
             own = np.minimum(1.0, state.totals[place, 0] / like[back, 0])[:, None]
             past[place] += 0.5 * (own * like[back])[:, None, :]
-            state = state.with_past(past, state.past_doubt)
+            state = state.with_past(past, state.past_entropy)
         return state, self.ids[back].tolist()
 
     def _gains(self, ctx: Context, clusters: Array) -> tuple[Array, Array]:

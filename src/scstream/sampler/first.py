@@ -16,7 +16,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.sampler.announcing import announce_long_start, announce_memory
 from scstream.sampler.background import arisen, arising, everything, left_after, tells_noise
-from scstream.sampler.batch import Course, as_learned, first_batch, no_heavy_tails_found
+from scstream.sampler.batch import Course, first_batch, no_heavy_tails_found, redraw_for_memory
 from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
@@ -84,7 +84,7 @@ def learn_first(
     warmup: tuple[KeptBatch, ...] = ()
     if here and batch.labels is None and not is_over(X.shape[0], batch, recipe, again=again):
         warmup = keep(kept, np.append(state.ids, -1)[engine.labels])
-    state = as_learned(steps, state)
+    state = redraw_for_memory(steps, state)
     new = Learner(
         steps.family,
         state.settle(batch.time),

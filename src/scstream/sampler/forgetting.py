@@ -92,7 +92,7 @@ def shares_worth_keeping(
     new = level + family.log_marginal(current)
     same = (new < evidence.max(axis=0)) & ((new < whole) | near(ctx, past, current))
     share[which] = np.where(same, shares[best], 1.0)
-    moved = same & (share[which] <= shares[-1]) & (shares[-1] * n >= ctx.rules.stay_behind)
+    moved = same & (share[which] <= shares[-1]) & (shares[-1] * n >= ctx.rules.min_residual_points)
     share[which[moved]] = _less(ctx, past[moved], current[moved], evidence[-1, moved])
     return share
 
@@ -105,7 +105,7 @@ def _as_array(shares: tuple[float, ...]) -> Array:
 def _limits(ctx: Context) -> tuple[float, ...]:
     """Return by how much keeping less must win, and how much less than usual it may be."""
     rules = ctx.rules
-    less = ctx.alpha, rules.forget_reluctance, rules.stay_behind, rules.keep_points
+    less = ctx.alpha, rules.forget_reluctance, rules.min_residual_points, rules.keep_points
     return *less, points_of_a_place(ctx), rules.move_margin
 
 

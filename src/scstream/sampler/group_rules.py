@@ -88,7 +88,7 @@ class GroupRules:
     group_changed : float
         The share that is kept when one of the two clusters was split or merged.
     group_overlap : float
-        Doubt between two clusters, as a share of the smaller one's rows, from which they touch.
+        Entropy between two clusters, as a share of the smaller one's rows, from which they touch.
     group_points : float
         Points that make a cluster; one of fewer joins the nearest, and connects none.
     group_reach : float

@@ -30,7 +30,7 @@ from scstream.sampler.window import Forgetting
 
 
 class _Start(NamedTuple):
-    """Clusters to start from, their prior, the log posterior, and that plus the doubt of labels."""
+    """Clusters to start from, their prior, the log posterior, and that plus label entropy."""
 
     level: float
     evidence: float
@@ -198,7 +198,7 @@ def _merged_down(
 
     In one column groups may be slices of a cluster. No two of them merge: together they are a
     wider slice, which is no more like a cluster than they were. So they are merged all the same, a
-    quarter at a time. The log posterior is that of sharp labels; with the doubt about them it is
+    quarter at a time. The log posterior is that of sharp labels; with the entropy about them it is
     about that of the rows alone, by which fewer clusters that say the same are more probable.
     """
     forced, rules, d = False, steps.rules, steps.family.columns_taken()
@@ -211,7 +211,7 @@ def _merged_down(
             steps.family = steps.family.adapt(state.totals)
         excess = 0 if plan.max_clusters is None else max(state.k - plan.max_clusters, 0)
         level = log_posterior(steps.family, steps.alpha, state.totals) if excess == 0 else -np.inf
-        evidence = level + float(np.triu(state.now.doubt, 1).sum())
+        evidence = level + float(np.triu(state.now.entropy, 1).sum())
         if evidence >= best.evidence if forced else level >= best.level:
             best = _Start(level, evidence, state, steps.family)
             steps.engine.keep_labels()

@@ -13,7 +13,7 @@ from scstream.engines import Engine, RemoteRows
 from scstream.engines.tensors import to_host
 from scstream.families.contract import Array
 from scstream.sampler.background import arising, background_of, left_after
-from scstream.sampler.batch import as_learned, later_batch
+from scstream.sampler.batch import later_batch, redraw_for_memory
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context
 from scstream.sampler.first import learn_first
@@ -193,7 +193,7 @@ def _learn_later(
         steps, state, events = with_tails(learner, (steps, state, events), batch, rules, run)
         family = steps.family
     labels = labelled(steps, state, batch)
-    state = as_learned(steps, state)
+    state = redraw_for_memory(steps, state)
     here = seen_lately(state)
     state = state if len(here) == state.k else state.select(here)
     if rules.follow:
@@ -304,11 +304,11 @@ def _under(state: State, forgetting: Forgetting) -> State:
     if window.forgetting is forgetting:
         return state
     if window.forgetting.kernel is not None and forgetting.kernel is None:
-        past, doubt = window.past()  # without a kernel one record is all there is
+        past, entropy = window.past()  # without a kernel one record is all there is
         window = replace(
             window,
             sums=past[None],
-            doubt=doubt[None],
+            entropy=entropy[None],
             times=window.times[-1:],
             weight=np.ones(1),
         )

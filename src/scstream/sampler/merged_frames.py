@@ -60,9 +60,9 @@ def joined_in_frames(ctx: Context, state: State, pairs: Ints, whole: Array) -> A
     Where sums leave no hope that they are one cluster, their rows are not looked at.
     """
     out = ctx.family.log_marginal(by_sums(ctx, state, pairs))
-    doubt = state.past_doubt[*pairs.T] + state.now.doubt[*pairs.T]
+    entropy = state.past_entropy[*pairs.T] + state.now.entropy[*pairs.T]
     lost = log_hastings_split(
-        ctx, state.totals[pairs, :1], doubt, whole[pairs], out, least=0.0
+        ctx, state.totals[pairs, :1], entropy, whole[pairs], out, least=0.0
     )  # fmt: skip
     near = lost < ctx.rules.frame_hopeless * state.totals[pairs, 0].sum(axis=1)
     if near.any():

@@ -12,13 +12,13 @@ from scstream.sampler.log_marginals import log_marginals
 
 
 def log_hastings_split(
-    ctx: Context, parts: Array, doubt: Array, each: Array | None = None,
+    ctx: Context, parts: Array, entropy: Array, each: Array | None = None,
     whole: Array | None = None, *, least: float | None = None,
 ) -> Array:  # fmt: skip
     """Return the log ratio (k,) for splitting clusters into the given parts (k, 2, p).
 
     ``log alpha + sum_j [lgamma(N_j) + log_marginal_j] - lgamma(N) - log_marginal``, plus the
-    doubt: minus the log-probability with which these very labels were proposed. Without it the
+    entropy: minus the log-probability with which these very labels were proposed. Without it the
     ratio compares one cluster with one division of it, out of many nearly as good, and
     overlapping clusters would be joined although the data distinguish them.
 
@@ -33,13 +33,13 @@ def log_hastings_split(
         whole = family.log_marginal(parts.sum(axis=1))
     least = ctx.rules.least_part if least is None else least
     out = np.empty(len(parts))
-    doubt, n = ctx.rules.doubt * doubt, np.ascontiguousarray(parts[..., 0])
-    core.split_ratios(n, each, whole, doubt, ctx.alpha, least, out)
+    entropy, n = ctx.rules.entropy * entropy, np.ascontiguousarray(parts[..., 0])
+    core.split_ratios(n, each, whole, entropy, ctx.alpha, least, out)
     return out
 
 
 def log_hastings_now(ctx: Context, state: State) -> Array:
     """Return the log ratios (k,) for splitting clusters as they are divided now."""
     known = log_marginals(ctx, state)
-    doubt = state.past_doubt.diagonal() + state.now.doubt.diagonal()
-    return log_hastings_split(ctx, state.parts, doubt, known.each, known.whole)
+    entropy = state.past_entropy.diagonal() + state.now.entropy.diagonal()
+    return log_hastings_split(ctx, state.parts, entropy, known.each, known.whole)

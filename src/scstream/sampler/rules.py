@@ -40,7 +40,7 @@ class Rules(StartRules, GroupRules):
     keep_shares : tuple of float
         Shares of its past among which a cluster's evidence chooses; ``(1.0,)`` keeps the past
         whole.
-    stay_behind : float
+    min_residual_points : float
         Points that the least of these shares must leave for less to be kept: so many would stay
         behind as a cluster where a cluster moved away. Of 20 clusters that moved 4 deviations a
         batch, in batches of 30,000 rows, 247 were left after 20 batches, now 25. Where few points
@@ -73,10 +73,10 @@ class Rules(StartRules, GroupRules):
         but ``lgamma`` of its count would make it a good one: clusters that were one for long could
         never be divided again (27.5 times on streams of 200 batches, .4 with this).
     sharp_edges : float
-        The share of the doubt about a cluster's labels that a split must win after the
+        The share of the entropy about a cluster's labels that a split must win after the
         deterministic sweep, whose labels cut it sharply where it overlaps others. Of 80 clusters
         that overlap, in batches of 100,000 rows, up to 5 were split without need, for up to .16 of
-        that doubt.
+        that entropy.
     edges_free : float
         Nats that are taken off that share: a split of fewer points wins less than it costs. Without
         this clusters of 50 points that overlap much are divided too seldom.
@@ -114,10 +114,10 @@ class Rules(StartRules, GroupRules):
         labels cut it sharply, which many rows show. They would shrink it in every batch, and split
         what is left: of three clusters three deviations apart in one column, in batches of 40,000
         rows, 6 to 16 were made in six batches. With fewer rows draws are noise.
-    drawn_doubt : float
-        The doubt of a row's label, in nats, from which a cluster overlaps others so.
-    doubt : float
-        What the doubt counts in the ratio of a split or merge, see docs/architecture.md. 0 is the
+    drawn_entropy : float
+        The entropy of a row's label, in nats, from which a cluster overlaps others so.
+    entropy : float
+        What the entropy counts in the ratio of a split or merge, see docs/architecture.md. 0 is the
         paper's ratio, which joins clusters that overlap (drift .976 with, .964 without).
     due_points : float
         Points that may be missing of those expected at a place that was not left.
@@ -145,9 +145,9 @@ class Rules(StartRules, GroupRules):
         clusters that lived apart are presumed to stay apart, even while they cross.
     merge_reluctance_most : float
         The same, at most.
-    doubt_elsewhere : float
-        Share of the doubt that two clusters of rows that say little have with all others, which is
-        taken for theirs when a merge is judged by what they predict. Thirty topics, rows of 10
+    entropy_elsewhere : float
+        Share of the entropy that two clusters of rows that say little have with all others, which
+        is taken for theirs when a merge is judged by what they predict. Thirty topics, rows of 10
         words, 24 batches of 1,000: with 0, 24 clusters and ARI .60 after eight batches; with .3 and
         .5, 25 and .62, and with .5 30 and .99 at the end. Ten topics, rows of 5 words: 3 clusters
         and .09, 4 and .15, 6 and .32 after eight.
@@ -282,7 +282,7 @@ class Rules(StartRules, GroupRules):
     pause: float = 4.0
     usual_rows: int = 100
     keep_shares: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)
-    stay_behind: float = 20.0
+    min_residual_points: float = 20.0
     keep_points: float = 3.0
     forget_reluctance: float = 2.0
     more_sweeps: int = 8
@@ -306,8 +306,8 @@ class Rules(StartRules, GroupRules):
     alike_looks: int = 16
     left_out: float = 0.15
     drawn_rows: int = 300
-    drawn_doubt: float = 0.01
-    doubt: float = 1.0
+    drawn_entropy: float = 0.01
+    entropy: float = 1.0
     due_points: float = 3.0
     left_share: float = 0.1
     move_points: float = 0.05
@@ -316,7 +316,7 @@ class Rules(StartRules, GroupRules):
     many_neighbours: int = 6
     merge_reluctance: float = 2.0
     merge_reluctance_most: float = 20.0
-    doubt_elsewhere: float = 0.5
+    entropy_elsewhere: float = 0.5
     founders: int = 50
     founders_points: float = 8.0
     founders_rows: int = 4096

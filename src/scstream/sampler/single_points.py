@@ -48,7 +48,7 @@ def move_single_points(ctx: Context, state: State, time: float) -> State:
     founded = groups.k - state.k
     state = state.found(np.zeros((founded, T.shape[1])), time)
     now = state.now
-    state = state.having(now=Sums(*_sums(rows, T, groups.k), now.rivals, now.doubt))
+    state = state.having(now=Sums(*_sums(rows, T, groups.k), now.rivals, now.entropy))
     return drop_forgotten(ctx, state)
 
 

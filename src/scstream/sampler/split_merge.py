@@ -102,13 +102,13 @@ def merge_ratios(
     pairs = merge_candidates(state.now.rivals, neighbours)
     pairs = pairs[(state.ids[pairs] >= born_from).any(axis=1)]
     a, b = pairs.T
-    doubt = state.past_doubt[a, b] + state.now.doubt[a, b]
+    entropy = state.past_entropy[a, b] + state.now.entropy[a, b]
     if ctx.family.tames:
         whole = joined_in_frames(ctx, state, pairs, known.whole)
     else:
         whole = joined_log_marginals(ctx, state, a, b)
     counts, each = state.totals[pairs, :1], known.whole[pairs]
-    return pairs, -log_hastings_split(ctx, counts, doubt, each, whole, least=0.0), whole
+    return pairs, -log_hastings_split(ctx, counts, entropy, each, whole, least=0.0), whole
 
 
 def reluctance(ctx: Context, lived: Ints) -> Array:
@@ -126,22 +126,22 @@ def better_apart(ctx: Context, state: State, pairs: Ints) -> NDArray[np.bool_]:
 
     Clusters of rows that say little are mixed at first, and each gets purer with every batch. Of
     what they hold so far one cluster may be more probable than two; but what is held has been
-    paid for, and what counts is what comes. Doubt is known between a row's two best clusters only.
-    The others of such a row are nearly as good, so a share of the doubt that the two have with
+    paid for, and what counts is what comes. Entropy is known for a row's two best clusters only.
+    The others of such a row are nearly as good, so a share of the entropy that the two have with
     anybody else is theirs.
 
     A cluster without a past, or that was born with the batch, predicted nothing.
     """
     a, b = pairs.T
-    past, doubt = state.past.sum(axis=1), state.now.doubt
-    elsewhere = doubt.sum(axis=1) - doubt.diagonal()
-    unknown = ctx.rules.doubt_elsewhere * (elsewhere[a] + elsewhere[b] - 2.0 * doubt[a, b])
+    past, entropy = state.past.sum(axis=1), state.now.entropy
+    elsewhere = entropy.sum(axis=1) - entropy.diagonal()
+    unknown = ctx.rules.entropy_elsewhere * (elsewhere[a] + elsewhere[b] - 2.0 * entropy[a, b])
     before, after = (
         log_hastings_split(ctx, s[pairs], np.zeros(len(pairs)), least=0.0)
         for s in (past, state.totals)
     )
     known = ((past[pairs, 0] > 0.0) & (state.lived[pairs] > 0)).all(axis=1)
-    apart: NDArray[np.bool_] = known & (after + doubt[a, b] + unknown > before)
+    apart: NDArray[np.bool_] = known & (after + entropy[a, b] + unknown > before)
     return apart
 
 
@@ -218,13 +218,13 @@ def may_move(ctx: Context, state: State, log_u: Array, *, greedy: bool) -> bool:
     known, now = log_marginals(ctx, state), state.now
     return core.may_move(
         (
-            state.everything, now.rows, now.rivals, state.past_doubt, now.doubt, known.each,
+            state.everything, now.rows, now.rivals, state.past_entropy, now.entropy, known.each,
             known.whole, state.lived,
         ),
-        log_u, greedy, prior, (ctx.alpha, rules.least_part, rules.doubt),
+        log_u, greedy, prior, (ctx.alpha, rules.least_part, rules.entropy),
         (
             rules.merge_reluctance, rules.merge_reluctance_most, rules.sharp_edges,
-            rules.edges_free, rules.drawn_rows, rules.drawn_doubt,
+            rules.edges_free, rules.drawn_rows, rules.drawn_entropy,
         ),
     )  # fmt: skip
 
@@ -236,14 +236,14 @@ def decisions(
 
     That is logs of uniforms, or 0 if decisions are greedy: ``log_u``, for splits and then for
     merges. Besides, labels of a deterministic sweep cut a cluster sharply where it overlaps
-    another, and two parts fit what was cut better than one. So where there is much doubt about such
-    labels a split must win a share of it: about those of the past, and those of the present if
-    decisions are greedy, since that sweep was the last. Of many rows no such split is made at all:
+    another, and two parts fit what was cut better than one. So a split must win a share of
+    the entropy of such labels: those of the past, and those of the present if decisions are greedy,
+    since that sweep was the last. Of many rows no such split is made at all:
     draws have shown what there is to split.
     """
     k, rules = state.k, ctx.rules
-    doubt = state.past_doubt + state.now.doubt if greedy else state.past_doubt
-    edges = rules.sharp_edges * (doubt.sum(axis=1) - doubt.diagonal()) - rules.edges_free
+    entropy = state.past_entropy + state.now.entropy if greedy else state.past_entropy
+    edges = rules.sharp_edges * (entropy.sum(axis=1) - entropy.diagonal()) - rules.edges_free
     sharp = overlapping(ctx, state) if greedy else None
     if sharp is not None:
         edges[sharp] = np.inf
@@ -251,15 +251,15 @@ def decisions(
 
 
 def overlapping(ctx: Context, state: State) -> NDArray[np.bool_] | None:
-    """Whether clusters (k,) have so many rows, and of such doubt, that best labels mislead.
+    """Whether clusters (k,) have so many rows, and of such entropy, that best labels mislead.
 
     None if no cluster has so many.
     """
-    rows, doubt = state.now.rows[:, 0] + state.now.rows[:, 1], state.now.doubt
+    rows, entropy = state.now.rows[:, 0] + state.now.rows[:, 1], state.now.entropy
     many = rows >= ctx.rules.drawn_rows
     if not np.count_nonzero(many):
         return None
     out: NDArray[np.bool_] = many & (
-        doubt.sum(axis=1) - doubt.diagonal() > ctx.rules.drawn_doubt * rows
+        entropy.sum(axis=1) - entropy.diagonal() > ctx.rules.drawn_entropy * rows
     )
     return out

@@ -28,9 +28,9 @@ def seek_subclusters(steps: Context, state: State, forget: Forget | None = None)
     alone.
     """
     if not (steps.rules.restarts and np.count_nonzero(state.present)):
-        return set_present_apart(steps, state if forget is None else forget(state))
+        return split_past_from_present(steps, state if forget is None else forget(state))
     state, apart = divide(steps, state, state.present, keep_better=True, forget=forget)
-    return set_present_apart(steps, state) if apart else state
+    return split_past_from_present(steps, state) if apart else state
 
 
 def restart(steps: Context, state: State, chosen: NDArray[np.bool_]) -> State:
@@ -46,16 +46,16 @@ def divide(
 
     Also returns whether the present of some cluster may have to be set apart.
     """
-    current, doubt = try_division(ctx, state, chosen, key)
+    current, entropy = try_division(ctx, state, chosen, key)
     if forget is not None:
         state = forget(state)
-    return judge_division(ctx, state, chosen, current, doubt, keep_better=keep_better)
+    return judge_division(ctx, state, chosen, current, entropy, keep_better=keep_better)
 
 
 def try_division(
     ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None = None
 ) -> tuple[Array, Array]:
-    """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,).
+    """Seek a new division of the chosen clusters; returns sums (k, 2, p) and entropies (k,).
 
     A functional of the statistics proposes it (a principal axis, a random point), and a few rounds
     of hard assignment refine it. The engine remembers the sub-labels that were tried until they are
@@ -66,7 +66,7 @@ def try_division(
 
 
 def judge_division(
-    ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array, *,
+    ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array, entropy: Array, *,
     keep_better: bool,
 ) -> tuple[State, bool]:  # fmt: skip
     """Give the chosen clusters the division that was tried; the past is cut along its boundary.
@@ -75,7 +75,7 @@ def judge_division(
     whether the present of some may have to be set apart.
     """
     if keep_better and ctx.few_gaussians is not None and len(state.window.times) <= 1:
-        judged = _judged_at_once(ctx, state, chosen, current, doubt)
+        judged = _judged_at_once(ctx, state, chosen, current, entropy)
         if judged is not None:
             return judged
     family = ctx.family
@@ -85,15 +85,15 @@ def judge_division(
         known = log_marginals(ctx, state)
         parts = state.if_divided(first, current)
         each = family.log_marginal(parts)
-        new = log_hastings_split(ctx, parts, doubt, each, known.whole)
+        new = log_hastings_split(ctx, parts, entropy, each, known.whole)
         better = chosen & (new > log_hastings_now(ctx, state))
         each = np.where(better[:, None], each, known.each)
     tried = state.having(attempt=state.attempt + chosen)
-    return divided_anew(ctx, tried, better, first, current, doubt, each), True
+    return divided_anew(ctx, tried, better, first, current, entropy, each), True
 
 
 def _judged_at_once(
-    ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array
+    ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array, entropy: Array
 ) -> tuple[State, bool] | None:
     """Do the same by one function of the core; None if a matrix failed."""
     (k, _, p), rules, prior = current.shape, ctx.rules, ctx.few_gaussians
@@ -102,8 +102,9 @@ def _judged_at_once(
         np.empty((k, p)), np.empty((2, k, 2)), np.empty(k), np.empty(k, np.bool_)
     )  # fmt: skip
     apart = core.judge_divisions(
-        state.past, state.now.current, current, (doubt, state.past_doubt, state.now.doubt), prior,
-        (ctx.alpha, rules.least_part, rules.doubt, CERTAIN if rules.cut_past else -1.0), chosen,
+        state.past, state.now.current, current,
+        (entropy, state.past_entropy, state.now.entropy), prior,
+        (ctx.alpha, rules.least_part, rules.entropy, CERTAIN if rules.cut_past else -1.0), chosen,
         first, (each, whole, better),
     )  # fmt: skip
     if apart < 0:
@@ -111,7 +112,7 @@ def _judged_at_once(
     tried = state.having(attempt=state.attempt + chosen)
     tried.learn(LogMarginals(ctx.family, each[1], whole))
     cut = first[None][: len(state.window.times)]  # a first batch has no past
-    return divided_anew(ctx, tried, better, cut, current, doubt, each[0]), apart > 0
+    return divided_anew(ctx, tried, better, cut, current, entropy, each[0]), apart > 0
 
 
 def first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array) -> Array:
@@ -146,7 +147,7 @@ def _who(chosen: NDArray[np.bool_]) -> slice | NDArray[np.int64]:
     return slice(None) if chosen.all() else np.flatnonzero(chosen)
 
 
-def set_present_apart(ctx: Context, state: State) -> State:
+def split_past_from_present(ctx: Context, state: State) -> State:
     """Divide clusters into their past and their present where that is the better division.
 
     So a cluster is born from points that came where none had been.
@@ -162,15 +163,15 @@ def set_present_apart(ctx: Context, state: State) -> State:
         return state
     second = np.zeros((2 * state.k, parts[0].shape[1]))
     second[1::2, 0] = 1.0
-    current, doubt = ctx.engine.resplit(LinearScore(second), chosen)
+    current, entropy = ctx.engine.resplit(LinearScore(second), chosen)
     each = np.where(chosen[:, None], each, known.each)
     wholes = state.window.wholes
-    return divided_anew(ctx, state, chosen, wholes, current, np.zeros_like(doubt), each)
+    return divided_anew(ctx, state, chosen, wholes, current, np.zeros_like(entropy), each)
 
 
 def divided_anew(
     ctx: Context, state: State, chosen: NDArray[np.bool_], first: Array, current: Array,
-    doubt: Array, each: Array | None = None,
+    entropy: Array, each: Array | None = None,
 ) -> State:  # fmt: skip
     """Return the chosen clusters with the division last tried; ``first`` is as in the state.
 
@@ -180,11 +181,11 @@ def divided_anew(
     if chosen.any():
         rows = ctx.engine.adopt(chosen)
         i = np.flatnonzero(chosen)
-        doubts = state.now.doubt.copy()
-        doubts[i, i] = doubt[i]
+        entropies = state.now.entropy.copy()
+        entropies[i, i] = entropy[i]
         sums = state.now.current.copy()
         sums[i] = current[i]
-        now = Sums(sums, rows, state.now.rivals, doubts)
+        now = Sums(sums, rows, state.now.rivals, entropies)
         state = state.with_past_parts(chosen, first).having(now=now)
     if known is not None and each is not None:
         state.learn(changed(known, each=each))

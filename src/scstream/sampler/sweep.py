@@ -12,9 +12,9 @@ from scstream.engines import Key
 from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import JoinedScore, Score
+from scstream.sampler.cluster_state import ClusterState
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context, Outliers
-from scstream.sampler.standing import Standing
 
 
 def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> State:
@@ -49,11 +49,11 @@ def predictive_sweep(ctx: Context, state: State, key: Key | None = None) -> Stat
 def deterministic_sweep(ctx: Context, state: State) -> State:
     """Give every point the label with the best weight times predictive; its sub-clusters share it.
 
-    A point goes to both by their probabilities, and the doubt is the entropy of these. So the ratio
-    of a split compares a cluster with all its divisions, each as probable as it is, and knows no
+    A point goes to both by their probabilities, and its entropy is that of these. So the ratio of a
+    split compares a cluster with all its divisions, each as probable as it is, and knows no
     chance: it is a lower bound of the evidence for two clusters. The best sub-labels would not do:
     under two parts that are broad and overlap, as a small past leaves them, they cut a cluster
-    sharply in two, and with the doubt of the broad parts every cluster of a large batch would be
+    sharply in two, and with the entropy of the broad parts every cluster of a large batch would be
     split.
     """
     return _predictive_pass(ctx, state, None)
@@ -111,7 +111,7 @@ def _predictive(ctx: Context, state: State) -> Score:
 
 
 def next_point(
-    family: Family, state: Standing, alpha: float, outliers: Outliers | None
+    family: Family, state: ClusterState, alpha: float, outliers: Outliers | None
 ) -> tuple[Score, float]:
     """Return a score whose total, with the level returned beside it, is the next point's density.
 

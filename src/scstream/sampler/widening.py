@@ -36,7 +36,9 @@ def widened_learner(learner: Learner, table: Columns) -> tuple[Learner, tuple[Wi
 def _carried_state(state: State, wider: Wider) -> State:
     """Return the clusters with their statistics carried over."""
     window = replace(state.window, sums=wider.carried(state.window.sums))
-    now = Sums(wider.carried(state.now.current), state.now.rows, state.now.rivals, state.now.doubt)
+    now = Sums(
+        wider.carried(state.now.current), state.now.rows, state.now.rivals, state.now.entropy
+    )
     return state.having(
         window=window, past=wider.carried(state.past), now=now, known=None, recalled=None
     )

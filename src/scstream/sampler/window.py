@@ -68,14 +68,14 @@ class Window:
     Attributes
     ----------
     sums : ndarray (b, k, 2, p)
-    doubt : ndarray (b, k, k)
+    entropy : ndarray (b, k, k)
         See `scstream.engines.Sums`.
     times, weight : ndarray (b,)
     """
 
     forgetting: Forgetting
     sums: Array
-    doubt: Array
+    entropy: Array
     times: Array
     weight: Array
 
@@ -90,10 +90,10 @@ class Window:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def past(self) -> tuple[Array, Array]:
-        """Return the weighted sums (k, 2, p) and doubts (k, k) over all records."""
+        """Return the weighted sums (k, 2, p) and entropies (k, k) over all records."""
         if len(self.sums) == 1 and self.weight.item(0) == 1.0:
-            return self.sums[0], self.doubt[0]
-        return self.weighted(self.sums), self.weighted(self.doubt)
+            return self.sums[0], self.entropy[0]
+        return self.weighted(self.sums), self.weighted(self.entropy)
 
     def weighted(self, records: Array) -> Array:
         """Return the weighted sum of records (b, ...) of batches."""
@@ -127,14 +127,14 @@ class Window:
                 new = replace(self, times=np.array([time]))
                 new.__dict__.update(self._known())
                 return new
-            sums, doubt = factor * self.sums, factor * self.doubt
-            return Window(self.forgetting, sums, doubt, np.array([time]), self.weight)
+            sums, entropy = factor * self.sums, factor * self.entropy
+            return Window(self.forgetting, sums, entropy, np.array([time]), self.weight)
         weight = self.forgetting.weights(time - self.times)
         kept = weight > self.forgetting.epsilon
         return replace(
             self,
             sums=self.sums[kept],
-            doubt=self.doubt[kept],
+            entropy=self.entropy[kept],
             times=self.times[kept],
             weight=weight[kept],
         )
@@ -153,14 +153,14 @@ class Window:
         """Whether the present is added to what is remembered, and gets no record of its own."""
         return self.forgetting.kernel is None and len(self.times) > 0
 
-    def with_past(self, past: Array, doubt: Array, count: float | None = None) -> Window:
-        """Return the window with other sums (k, 2, p) and doubts in its single record, if any.
+    def with_past(self, past: Array, entropy: Array, count: float | None = None) -> Window:
+        """Return the window with other sums (k, 2, p) and entropies in its single record, if any.
 
         The points that these count may be known.
         """
         if len(self.times) == 0:
             return self
-        new = Window(self.forgetting, past[None], doubt[None], self.times, self.weight)
+        new = Window(self.forgetting, past[None], entropy[None], self.times, self.weight)
         if count is not None:
             new.__dict__["_latest_count"] = count
         return new
@@ -181,12 +181,12 @@ class Window:
         """How many points the latest record counts."""
         return float(self.sums[-1, :, :, 0].sum())
 
-    def with_record(self, current: Array, doubt: Array, time: float) -> Window:
+    def with_record(self, current: Array, entropy: Array, time: float) -> Window:
         """Return the window with a record of the present batch."""
         grown = replace(
             self,
             sums=np.concatenate([self.sums, current[None]]),
-            doubt=np.concatenate([self.doubt, doubt[None]]),
+            entropy=np.concatenate([self.entropy, entropy[None]]),
             times=np.append(self.times, time),
             weight=np.append(self.weight, 1.0),
         )
@@ -197,19 +197,23 @@ class Window:
         gap = np.diff(self.times)
         i = int(np.argmin(np.abs(np.diff(self.weight)) + 1e-3 * gap / gap.sum()))
         n = self.sums[i : i + 2, :, :, 0].sum(axis=(1, 2)) + 1e-12
-        sums, doubt, times = self.sums.copy(), self.doubt.copy(), self.times.copy()
+        sums, entropy, times = self.sums.copy(), self.entropy.copy(), self.times.copy()
         sums[i] += sums[i + 1]
-        doubt[i] += doubt[i + 1]
+        entropy[i] += entropy[i + 1]
         times[i] = (n * times[i : i + 2]).sum() / n.sum()
         kept = np.arange(len(times)) != i + 1
         return replace(
-            self, sums=sums[kept], doubt=doubt[kept], times=times[kept], weight=self.weight[kept]
+            self,
+            sums=sums[kept],
+            entropy=entropy[kept],
+            times=times[kept],
+            weight=self.weight[kept],
         )
 
     def scaled(self, share: Array) -> Window:
         """Return the window with only a share (k,) of each cluster's past."""
         pair = np.minimum(share[:, None], share[None, :])
-        return replace(self, sums=self.sums * share[:, None, None], doubt=self.doubt * pair)
+        return replace(self, sums=self.sums * share[:, None, None], entropy=self.entropy * pair)
 
 
 def _is_weight(value: Any) -> bool:

@@ -28,16 +28,16 @@ inline Cut cut_of(const nb::tuple &given) {
 
 // Sums over rows by label and sub-label; see `sweep`.
 struct Sums {
-    std::vector<double> current, doubt;
+    std::vector<double> current, entropy;
     std::vector<std::int64_t> rows, rivals;
 
     Sums(std::int64_t k, std::int64_t p, bool pairs)
-        : current(k * 2 * p), doubt(pairs ? k * k : k), rows(pairs ? 2 * k : 0),
+        : current(k * 2 * p), entropy(pairs ? k * k : k), rows(pairs ? 2 * k : 0),
           rivals(pairs ? k * k : 0) {}
 
     void add(const Sums &more) {
         add(current, more.current);
-        add(doubt, more.doubt);
+        add(entropy, more.entropy);
         add(rows, more.rows);
         add(rivals, more.rivals);
     }

@@ -16,7 +16,7 @@
 namespace scstream {
 
 // Nats by which a label leads that is taken for certain: one row in seventy thousand million would
-// be drawn otherwise, and what doubt there is adds nothing.
+// be drawn otherwise, and what entropy there is adds nothing.
 constexpr double CERTAIN = 25.0;
 
 template <typename To, typename From>

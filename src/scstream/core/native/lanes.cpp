@@ -171,35 +171,35 @@ void draw_between(const Lane &one, const Lane &other, const Lane &uniform, Lane 
 }
 
 SCSTREAM_BEST_PROCESSOR
-void fill_certainties(const Lane &gap, Lane &doubt) {
+void fill_certainties(const Lane &gap, Lane &entropy) {
     for (int i = 0; i < TILE; ++i) {
         const double x = gap.at[i], some = x > -CERTAIN && x < CERTAIN ? x : 0.0;
         const double level = logarithm(1.0 + exponential(some));
-        doubt.at[i] = x > -CERTAIN ? (x < CERTAIN ? level : x) : 0.0;
+        entropy.at[i] = x > -CERTAIN ? (x < CERTAIN ? level : x) : 0.0;
     }
 }
 
 SCSTREAM_BEST_PROCESSOR
-void draw_sides(const Lane &gap, const Lane &uniform, Lane &share, Lane &doubt) {
+void draw_sides(const Lane &gap, const Lane &uniform, Lane &share, Lane &entropy) {
     for (int i = 0; i < TILE; ++i) {
         const double x = gap.at[i], odds = exponential(kept(x)), less = 1.0 / odds;
         const double drawn = uniform.at[i] * (1.0 + odds) < odds ? 1.0 : 0.0;
         const double sure = x > 0.0 ? 1.0 : 0.0, side = is_open(x) ? drawn : sure;
         const double level = logarithm(1.0 + (side > 0.5 ? less : odds));
         share.at[i] = side;
-        doubt.at[i] = is_open(x) ? level : 0.0;
+        entropy.at[i] = is_open(x) ? level : 0.0;
     }
 }
 
 SCSTREAM_BEST_PROCESSOR
-void share_sides(const Lane &gap, Lane &share, Lane &doubt) {
+void share_sides(const Lane &gap, Lane &share, Lane &entropy) {
     for (int i = 0; i < TILE; ++i) {
         const double x = gap.at[i], size = x > 0.0 ? x : -x;
         const bool open = is_open(x), second = x > 0.0;
         const double odds = exponential(-kept(size)), less = open ? odds / (1.0 + odds) : 0.0;
         const double level = logarithm(1.0 + odds) + less * size;
         share.at[i] = second ? 1.0 - less : less;
-        doubt.at[i] = open ? level : 0.0;
+        entropy.at[i] = open ? level : 0.0;
     }
 }
 

@@ -62,13 +62,13 @@ void finish_scores(const Lane &level, const Lane &power, Lane &x);
 // Draw between two scores by uniforms: 1 for the second one.
 void draw_between(const Lane &one, const Lane &other, const Lane &uniform, Lane &out);
 
-// The doubt about labels that lead others by -gap.
-void fill_certainties(const Lane &gap, Lane &doubt);
+// The entropy about labels that lead others by -gap.
+void fill_certainties(const Lane &gap, Lane &entropy);
 
-// Sides drawn by uniforms, given what the second one scores more; and the doubts.
-void draw_sides(const Lane &gap, const Lane &uniform, Lane &share, Lane &doubt);
+// Sides drawn by uniforms, given what the second one scores more; and the entropies.
+void draw_sides(const Lane &gap, const Lane &uniform, Lane &share, Lane &entropy);
 
 // The better sides, the probabilities of the second one, and their entropies.
-void share_sides(const Lane &gap, Lane &share, Lane &doubt);
+void share_sides(const Lane &gap, Lane &share, Lane &entropy);
 
 }  // namespace scstream

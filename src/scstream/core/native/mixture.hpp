@@ -41,26 +41,26 @@ inline void log_weights(const Vector &n, const Vector &gamma, const Vector &u,
 
 // What makes up the ratio of a split.
 struct Ratio {
-    double alpha, least, doubt;
+    double alpha, least, entropy;
 
     // Of parts that count a and b, with log marginals, against the whole.
     double operator()(double a, double b, double each, double other, double whole,
-                      double in_doubt) const {
+                      double of_labels) const {
         if (!(a > least && b > least)) return -std::numeric_limits<double>::infinity();
         // the sum is the same whichever part comes first
         const double gain = (log_gamma(a) + each) + (log_gamma(b) + other);
-        return logarithm(alpha) + gain - log_gamma(a + b) - whole + doubt * in_doubt;
+        return logarithm(alpha) + gain - log_gamma(a + b) - whole + entropy * of_labels;
     }
 };
 
 inline void split_ratios(const Matrix &n, const Matrix &each, const Vector &whole,
-                         const Vector &doubt, double alpha, double least, const Row<double> &out) {
+                         const Vector &entropy, double alpha, double least, const Row<double> &out) {
     const std::int64_t k = length(out);
     for (const auto *parts : {&n, &each}) require_shape(*parts, k, 2);
-    require_rows(k, whole, doubt);
+    require_rows(k, whole, entropy);
     const Ratio ratio{alpha, least, 1.0};
     for (std::int64_t r = 0; r < k; ++r)
-        out(r) = ratio(n(r, 0), n(r, 1), each(r, 0), each(r, 1), whole(r), doubt(r));
+        out(r) = ratio(n(r, 0), n(r, 1), each(r, 0), each(r, 1), whole(r), entropy(r));
 }
 
 // Fill the `most` commonest rivals of k clusters, and pairs of neighbours; return how many.

@@ -1,7 +1,7 @@
-// The pass over rows whose statistics are (1, z, z z'): labels, sub-labels, doubts and sums.
+// The pass over rows whose statistics are (1, z, z z'): labels, sub-labels, entropies and sums.
 //
 // Scores are proposed in float32 for a tile of rows, see `proposals`. Where they leave the best
-// label, the second choice or the doubt open, those that may matter are computed in float64.
+// label, the second choice or the entropy open, those that may matter are computed in float64.
 #pragma once
 
 #include <algorithm>
@@ -84,7 +84,7 @@ struct Choice {
 // What the rows of a tile are given.
 struct Tile {
     std::int64_t label[TILE], second[TILE];
-    Lane gap, doubt;
+    Lane gap, entropy;
 
     void take(std::int64_t i, const Choice &choice) {
         label[i] = choice.label;
@@ -178,7 +178,7 @@ class Chooser {
           columns_(static_cast<std::size_t>(by.p * TILE)) {}
 
     // Choose labels for m rows, drawn by uniforms or, if that is null, the best; and, if they are
-    // wanted, second choices and the doubts.
+    // wanted, second choices and the entropies.
     void choose(Columns &T, std::int64_t m, const Lane *uniforms, bool seconds, Tile &out) {
         propose(T.data(), m, uniforms);
         pending_ = 0;
@@ -187,7 +187,7 @@ class Chooser {
             decide(i, T, uniforms ? uniforms->at + i : nullptr, seconds, out);
         }
         if (pending_ > 0) settle(T.rows(), uniforms, out);
-        if (seconds) fill_certainties(out.gap, out.doubt);
+        if (seconds) fill_certainties(out.gap, out.entropy);
     }
 
   private:
@@ -308,7 +308,7 @@ class Stacks {
             rows_ = room(given, 1, one.rows);
             rivals_ = room(given, 2, one.rivals);
         }
-        doubt_ = room(given, one.rows.empty() ? 1 : 3, one.doubt);
+        entropy_ = room(given, one.rows.empty() ? 1 : 3, one.entropy);
     }
 
     void put(const std::vector<const Sums *> &runs) const {
@@ -317,7 +317,7 @@ class Stacks {
             put(runs[i]->current, current_, i);
             put(runs[i]->rows, rows_, i);
             put(runs[i]->rivals, rivals_, i);
-            put(runs[i]->doubt, doubt_, i);
+            put(runs[i]->entropy, entropy_, i);
         }
     }
 
@@ -338,7 +338,7 @@ class Stacks {
     }
 
     const std::size_t one_, size_;
-    double *current_ = nullptr, *doubt_ = nullptr;
+    double *current_ = nullptr, *entropy_ = nullptr;
     std::int64_t *rows_ = nullptr, *rivals_ = nullptr;
 };
 
@@ -400,9 +400,9 @@ class Sweeper {
             chooser_.choose(T_, m, key_ ? &u_ : nullptr, true, tile_);
             divider_.gaps(T_, m, tile_.label, gap_);
             if (key_)
-                draw_sides(gap_, v_, share_, own_doubt_);
+                draw_sides(gap_, v_, share_, own_entropy_);
             else
-                share_sides(gap_, share_, own_doubt_);
+                share_sides(gap_, share_, own_entropy_);
             for (std::int64_t i = 0; i < m; ++i) add(start + i, i, to);
             add_rows(T_.rows(), p_, m, cell_, first_, to.current.data());
             if (!key_) add_rows(T_.rows(), p_, m, beside_, second_, to.current.data());
@@ -423,10 +423,10 @@ class Sweeper {
         second_.at[i] = w * share_.at[i];
         first_.at[i] = key_ ? w : w - second_.at[i];
         ++to.rows[2 * c + second];
-        to.doubt[c * k + c] += w * own_doubt_.at[i];
+        to.entropy[c * k + c] += w * own_entropy_.at[i];
         if (0 <= other && other < k) {
             ++to.rivals[c * k + other];
-            to.doubt[c * k + other] += w * tile_.doubt.at[i];
+            to.entropy[c * k + other] += w * tile_.entropy.at[i];
         }
     }
 
@@ -438,7 +438,7 @@ class Sweeper {
     Divider divider_;
     Columns T_;
     Tile tile_;
-    Lane u_, v_, gap_, share_, own_doubt_, first_, second_;
+    Lane u_, v_, gap_, share_, own_entropy_, first_, second_;
     std::int64_t cell_[TILE], beside_[TILE];
 };
 
@@ -500,18 +500,18 @@ inline void best_labels(const nb::tuple &rows, const nb::tuple &scores,
     });
 }
 
-// Where labels, and if wanted second choices and doubts, of n rows are written.
+// Where labels, and if wanted second choices and entropies, of n rows are written.
 struct Chosen {
     std::int64_t *z, *second;
-    double *doubt;
+    double *entropy;
     const double *uniform;  // null: labels are the best
 
     Chosen(std::int64_t n, const Vector &u, const Row<std::int64_t> &labels,
-           const Row<std::int64_t> &seconds, const Row<double> &doubts)
+           const Row<std::int64_t> &seconds, const Row<double> &entropies)
         : z(labels.data()), second(seconds.shape(0) ? seconds.data() : nullptr),
-          doubt(doubts.data()), uniform(u.shape(0) ? u.data() : nullptr) {
+          entropy(entropies.data()), uniform(u.shape(0) ? u.data() : nullptr) {
         require_rows(n, labels);
-        require_rows(second ? n : 0, seconds, doubts);
+        require_rows(second ? n : 0, seconds, entropies);
         if (uniform) require_rows(n, u);
     }
 
@@ -520,16 +520,16 @@ struct Chosen {
         std::copy(tile.label, tile.label + m, z + row);
         if (second == nullptr) return;
         std::copy(tile.second, tile.second + m, second + row);
-        std::copy(tile.doubt.at, tile.doubt.at + m, doubt + row);
+        std::copy(tile.entropy.at, tile.entropy.at + m, entropy + row);
     }
 };
 
 inline void label_rows(const Matrix &T, const nb::tuple &scores, const Vector &u,
                        const Row<std::int64_t> &z, const Row<std::int64_t> &second,
-                       const Row<double> &doubt) {
+                       const Row<double> &entropy) {
     const Grid<const double> rows = grid(T);
     const Scores by = scores_of(scores, rows.columns);
-    const Chosen out(rows.rows, u, z, second, doubt);
+    const Chosen out(rows.rows, u, z, second, entropy);
     require(by.k > 0 && by.p > 0, "there must be components");
     nb::gil_scoped_release free;
     Chooser chooser(by);
@@ -546,9 +546,9 @@ inline void label_rows(const Matrix &T, const nb::tuple &scores, const Vector &u
 }
 
 inline void label_scores(const Matrix &scores, const Vector &u, const Row<std::int64_t> &z,
-                         const Row<std::int64_t> &second, const Row<double> &doubt) {
+                         const Row<std::int64_t> &second, const Row<double> &entropy) {
     const Grid<const double> rows = grid(scores);
-    const Chosen out(rows.rows, u, z, second, doubt);
+    const Chosen out(rows.rows, u, z, second, entropy);
     require(rows.columns > 0, "there must be components");
     nb::gil_scoped_release free;
     Tile tile;
@@ -558,7 +558,7 @@ inline void label_scores(const Matrix &scores, const Vector &u, const Row<std::i
             const double *u = out.uniform ? out.uniform + start + i : nullptr;
             tile.take(i, chosen(rows[start + i], rows.columns, u));
         }
-        fill_certainties(tile.gap, tile.doubt);
+        fill_certainties(tile.gap, tile.entropy);
         out.write(start, m, tile);
     }
 }
@@ -584,7 +584,7 @@ inline void try_rows(const Tried &of, const Scores &own, std::int64_t begin, std
                      Sums &total) {
     const std::int64_t p = own.p, k = own.k / 2;
     Divider divider(own);
-    Lane gap, size, doubt, by;
+    Lane gap, size, entropy, by;
     Columns T(p);
     std::int64_t row[TILE], label[TILE], cell[TILE], m = 0;
     for (std::int64_t at = begin; at < end;) {
@@ -598,14 +598,14 @@ inline void try_rows(const Tried &of, const Scores &own, std::int64_t begin, std
         T.take(of.rows, row, m);
         divider.gaps(T, m, label, gap);
         for (std::int64_t i = 0; i < TILE; ++i) size.at[i] = -std::fabs(gap.at[i]);
-        fill_certainties(size, doubt);
+        fill_certainties(size, entropy);
         for (std::int64_t i = 0; i < m; ++i) {
             const bool second = gap.at[i] > 0.0;
             const double w = of.weight[row[i]];
             of.trial[row[i]] = second;
             cell[i] = 2 * label[i] + second;
             by.at[i] = w;
-            total.doubt[label[i]] += w * doubt.at[i];
+            total.entropy[label[i]] += w * entropy.at[i];
         }
         add_rows(T.rows(), p, m, cell, by, total.current.data());
     }

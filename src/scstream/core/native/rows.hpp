@@ -98,11 +98,11 @@ inline void score_pairs(const Matrix &T, const nb::tuple &pairs, const Ints &z,
 }
 
 inline void choose_sublabels(const Matrix &scores, const Vector &u, const Row<std::int64_t> &sub,
-                             const Row<double> &share, const Row<double> &doubt) {
+                             const Row<double> &share, const Row<double> &entropy) {
     const Grid<const double> rows = grid(scores);
     const bool drawn = length(u) > 0;
     require_shape(scores, rows.rows, 2);
-    require_rows(rows.rows, sub, share, doubt);
+    require_rows(rows.rows, sub, share, entropy);
     if (drawn) require_rows(rows.rows, u);
     nb::gil_scoped_release free;
     Lane gap, uniform, side, about;
@@ -120,7 +120,7 @@ inline void choose_sublabels(const Matrix &scores, const Vector &u, const Row<st
         for (std::int64_t i = 0; i < m; ++i)
             sub.data()[start + i] = drawn ? side.at[i] > 0.0 : gap.at[i] > 0.0;
         std::copy(side.at, side.at + m, share.data() + start);
-        std::copy(about.at, about.at + m, doubt.data() + start);
+        std::copy(about.at, about.at + m, entropy.data() + start);
     }
 }
 

@@ -244,7 +244,7 @@ inline bool cut_pasts(const double *tried, const double *wholes, std::int64_t k,
 }
 
 inline std::int64_t judge_divisions(const Block<const double> &past, const Block<const double> &now,
-                                    const Block<const double> &tried, const nb::tuple &doubts,
+                                    const Block<const double> &tried, const nb::tuple &entropies,
                                     const nb::tuple &prior, const nb::tuple &how,
                                     const Row<const bool> &chosen, const Table<double> &cut,
                                     const nb::tuple &out) {
@@ -254,11 +254,11 @@ inline std::int64_t judge_divisions(const Block<const double> &past, const Block
     const auto each = part<Block<double>>(out, 0);
     const auto whole = part<Row<double>>(out, 1);
     const auto better = part<Row<bool>>(out, 2);
-    const auto doubt = part<Vector>(doubts, 0);
-    const auto past_doubt = part<Matrix>(doubts, 1), now_doubt = part<Matrix>(doubts, 2);
+    const auto entropy = part<Vector>(entropies, 0);
+    const auto past_entropy = part<Matrix>(entropies, 1), now_entropy = part<Matrix>(entropies, 2);
     for (const auto *parts : {&past, &now, &tried}) require_shape(*parts, k, 2, p);
-    for (const auto *pairs : {&past_doubt, &now_doubt}) require_shape(*pairs, k, k);
-    require_rows(k, doubt, chosen, whole, better);
+    for (const auto *pairs : {&past_entropy, &now_entropy}) require_shape(*pairs, k, k);
+    require_rows(k, entropy, chosen, whole, better);
     require_shape(each, 2, k, 2);
     require_shape(cut, k, p);
     std::vector<double> rows(7 * k * p), level(7 * k);
@@ -285,11 +285,11 @@ inline std::int64_t judge_divisions(const Block<const double> &past, const Block
     std::int64_t apart = 0;
     for (std::int64_t r = 0; r < k; ++r) {
         const auto known = [&](std::int64_t block) { return level[block * k + r]; };
-        const auto won = [&](std::int64_t one, std::int64_t other, double in_doubt) {
-            return ratio(at(one, r)[0], at(other, r)[0], known(one), known(other), known(1), in_doubt);
+        const auto won = [&](std::int64_t one, std::int64_t other, double of_labels) {
+            return ratio(at(one, r)[0], at(other, r)[0], known(one), known(other), known(1), of_labels);
         };
-        const double as_tried = won(3, 4, doubt(r)),
-                     as_is = won(5, 6, past_doubt(r, r) + now_doubt(r, r));
+        const double as_tried = won(3, 4, entropy(r)),
+                     as_is = won(5, 6, past_entropy(r, r) + now_entropy(r, r));
         better(r) = chosen(r) && as_tried > as_is;
         apart += chosen(r) && won(0, 2, 0.0) > std::max(better(r) ? as_tried : as_is, 0.0);
         whole(r) = known(1);
@@ -305,22 +305,22 @@ inline std::int64_t judge_divisions(const Block<const double> &past, const Block
 
 // What moves must win besides: see `scstream.sampler.rules`.
 struct Margins {
-    double reluctance, most_reluctance, edges, edges_free, rows, doubt;
+    double reluctance, most_reluctance, edges, edges_free, rows, entropy;
 };
 
-// The clusters as they stand: statistics (3 k, p), rows (k, 2), rivals and doubts (k, k).
-struct Standing {
+// The clusters as they stand: statistics (3 k, p), rows (k, 2), rivals and entropies (k, k).
+struct ClusterState {
     Matrix everything;
     Table<const std::int64_t> rows, rivals;
-    Matrix past_doubt, doubt;
+    Matrix past_entropy, entropy;
     Matrix each;
     Vector whole;
     Ints lived;
 
-    explicit Standing(const nb::tuple &given)
+    explicit ClusterState(const nb::tuple &given)
         : everything(part<Matrix>(given, 0)), rows(part<Table<const std::int64_t>>(given, 1)),
-          rivals(part<Table<const std::int64_t>>(given, 2)), past_doubt(part<Matrix>(given, 3)),
-          doubt(part<Matrix>(given, 4)), each(part<Matrix>(given, 5)), whole(part<Vector>(given, 6)),
+          rivals(part<Table<const std::int64_t>>(given, 2)), past_entropy(part<Matrix>(given, 3)),
+          entropy(part<Matrix>(given, 4)), each(part<Matrix>(given, 5)), whole(part<Vector>(given, 6)),
           lived(part<Ints>(given, 7)) {
         const std::int64_t k = length(whole);
         require_rows(3 * k, everything);
@@ -328,7 +328,7 @@ struct Standing {
         require_shape(rows, k, 2);
         require_shape(each, k, 2);
         require_shape(rivals, k, k);
-        for (const auto *pairs : {&past_doubt, &doubt}) require_shape(*pairs, k, k);
+        for (const auto *pairs : {&past_entropy, &entropy}) require_shape(*pairs, k, k);
     }
 
     std::int64_t k() const { return length(whole); }
@@ -337,16 +337,16 @@ struct Standing {
         return static_cast<double>(rows(r, 0)) + static_cast<double>(rows(r, 1));
     }
 
-    // What a split of cluster r must win for the doubt about its edges.
+    // What a split of cluster r must win for the entropy about its edges.
     double edges(std::int64_t r, const Margins &margins, bool greedy) const {
         double before = 0.0, present = 0.0;
         for (std::int64_t s = 0; s < k(); ++s)
             if (s != r) {
-                before += past_doubt(r, s);
-                present += doubt(r, s);
+                before += past_entropy(r, s);
+                present += entropy(r, s);
             }
         const double n = count(r);
-        if (greedy && n >= margins.rows && present > margins.doubt * n)
+        if (greedy && n >= margins.rows && present > margins.entropy * n)
             return std::numeric_limits<double>::infinity();
         const double all = before + (greedy ? present : 0.0);
         return std::max(margins.edges * all - margins.edges_free, 0.0);
@@ -354,7 +354,7 @@ struct Standing {
 };
 
 // Whether some cluster may be split or dropped.
-inline bool may_split(const Standing &now, const double *log_u, bool greedy, const Ratio &ratio,
+inline bool may_split(const ClusterState &now, const double *log_u, bool greedy, const Ratio &ratio,
                       const Margins &margins) {
     const std::int64_t k = now.k();
     for (std::int64_t r = 0; r < k; ++r) {
@@ -362,13 +362,13 @@ inline bool may_split(const Standing &now, const double *log_u, bool greedy, con
         if (!here && !(now.everything(r, 0) >= 1.0)) return true;
         const double gain = ratio(now.everything(k + 2 * r, 0), now.everything(k + 2 * r + 1, 0),
                                   now.each(r, 0), now.each(r, 1), now.whole(r),
-                                  now.past_doubt(r, r) + now.doubt(r, r));
+                                  now.past_entropy(r, r) + now.entropy(r, r));
         if (here && gain > log_u[r] && gain > log_u[r] + now.edges(r, margins, greedy)) return true;
     }
     return false;
 }
 
-inline bool may_merge(const Standing &now, const double *log_u, std::int64_t most,
+inline bool may_merge(const ClusterState &now, const double *log_u, std::int64_t most,
                       const Ratio &ratio, const Margins &margins, Marginals &marginals) {
     const std::int64_t k = now.k(), p = marginals.p();
     std::vector<std::int64_t> top(k * most), pairs(2 * k * most);
@@ -378,11 +378,11 @@ inline bool may_merge(const Standing &now, const double *log_u, std::int64_t mos
         for (std::int64_t q = 0; q < p; ++q)
             rows[i * p + q] = now.everything(pairs[2 * i], q) + now.everything(pairs[2 * i + 1], q);
     marginals(rows.data(), m, level.data());
-    const Ratio free{ratio.alpha, 0.0, ratio.doubt};
+    const Ratio free{ratio.alpha, 0.0, ratio.entropy};
     for (std::int64_t i = 0; i < m; ++i) {
         const std::int64_t a = pairs[2 * i], b = pairs[2 * i + 1];
         const double lost = free(now.everything(a, 0), now.everything(b, 0), now.whole(a),
-                                 now.whole(b), level[i], now.past_doubt(a, b) + now.doubt(a, b));
+                                 now.whole(b), level[i], now.past_entropy(a, b) + now.entropy(a, b));
         const auto age = static_cast<double>(std::min(now.lived(a), now.lived(b)));
         if (-lost > log_u[i] + std::min(margins.reluctance * age, margins.most_reluctance))
             return true;
@@ -393,7 +393,7 @@ inline bool may_merge(const Standing &now, const double *log_u, std::int64_t mos
 inline bool may_move(const nb::tuple &standing, const Vector &log_u, bool greedy,
                      const nb::tuple &prior, const nb::tuple &how, const nb::tuple &limits) {
     Marginals marginals = marginals_of(prior);
-    const Standing now(standing);
+    const ClusterState now(standing);
     const Ratio ratio = ratio_of(how);
     const auto limit = [&](std::size_t i) { return part<double>(limits, i); };
     const Margins margins{limit(0), limit(1), limit(2), limit(3), limit(4), limit(5)};

@@ -26,7 +26,7 @@ def log_weights(n: Floats, gamma: Floats, u: Floats, out: Floats) -> None:
 
 
 def split_ratios(
-    n: Floats, each: Floats, whole: Floats, doubt: Floats, alpha: float, least: float, out: Floats
+    n: Floats, each: Floats, whole: Floats, entropy: Floats, alpha: float, least: float, out: Floats
 ) -> None:
     """Find the log ratios of splits."""
     gammas = np.empty((3, len(out)))
@@ -36,7 +36,7 @@ def split_ratios(
         log_gammas(count, gammas[i])
     # the sum of the two is the same whichever part comes first
     gain = (gammas[0] + each[:, 0]) + (gammas[1] + each[:, 1])
-    out[:] = np.where(possible, log(alpha) + gain - gammas[2] - whole + doubt, -np.inf)
+    out[:] = np.where(possible, log(alpha) + gain - gammas[2] - whole + entropy, -np.inf)
 
 
 def neighbours(rivals: Ints, top: Ints, pairs: Ints) -> int:

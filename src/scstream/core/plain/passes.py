@@ -1,4 +1,4 @@
-"""The pass over rows whose statistics are (1, z, z z'): labels, sub-labels, doubts and sums."""
+"""The pass over rows whose statistics are (1, z, z z'): labels, sub-labels, entropies and sums."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def sweep(
     def add(at: slice, sums: tuple[np.ndarray, ...]) -> None:
         T = statistics(rows, at)
         u = None if key is None else uniforms(key, at.start, len(T))
-        label, second, doubt = choose(scored(T, scores), None if u is None else u[0])
+        label, second, entropy = choose(scored(T, scores), None if u is None else u[0])
         inside = label < k
         z[at], sub[at] = np.where(inside, label, -1), 0
-        T, w, doubt = T[inside], weight[at][inside], doubt[inside]
+        T, w, entropy = T[inside], weight[at][inside], entropy[inside]
         c, second = label[inside], second[inside]
         own = scored_pairs(T, pairs, c)
         gap = own[:, 1] - own[:, 0]
-        side, share, own_doubt = _shared(gap) if u is None else _drawn(gap, u[1][inside])
+        side, share, own_entropy = _shared(gap) if u is None else _drawn(gap, u[1][inside])
         sub[at][inside] = side
         np.add.at(sums[0][:, 0], c, (w - w * share)[:, None] * T)
         np.add.at(sums[0][:, 1], c, (w * share)[:, None] * T)
         np.add.at(sums[1], (c, side), 1)
         near = (second >= 0) & (second < k)
         np.add.at(sums[2], (c[near], second[near]), 1)
-        np.add.at(sums[3], (c[near], second[near]), (w * doubt)[near])
-        np.add.at(sums[3], (c, c), w * own_doubt)
+        np.add.at(sums[3], (c[near], second[near]), (w * entropy)[near])
+        np.add.at(sums[3], (c, c), w * own_entropy)
 
     _add_up(add, len(z), cut, sums)
 
@@ -76,16 +76,18 @@ def best_labels(rows: Rows, scores: Scores, out: Ints, threads: int) -> None:
         out[at] = np.argmax(scored(statistics(rows, at), scores), axis=1)
 
 
-def label_rows(T: Floats, scores: Scores, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
-    """Find labels of rows with given statistics, their second choices and the doubts."""
-    label_scores(scored(T, scores), u, z, second, doubt)
+def label_rows(
+    T: Floats, scores: Scores, u: Floats, z: Ints, second: Ints, entropy: Floats
+) -> None:
+    """Find labels of rows with given statistics, their second choices and the entropies."""
+    label_scores(scored(T, scores), u, z, second, entropy)
 
 
-def label_scores(scores: Floats, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
-    """Find labels of rows with given scores, their second choices and the doubts."""
+def label_scores(scores: Floats, u: Floats, z: Ints, second: Ints, entropy: Floats) -> None:
+    """Find labels of rows with given scores, their second choices and the entropies."""
     z[:], others, between = choose(np.nan_to_num(scores, nan=-np.inf), u if len(u) else None)
     if len(second):
-        second[:], doubt[:] = others, between
+        second[:], entropy[:] = others, between
 
 
 def try_sublabels(
@@ -121,10 +123,10 @@ def score_pairs(T: Floats, pairs: Scores, z: Ints, out: Floats) -> None:
         out[at] = scored_pairs(T[at], pairs, np.maximum(z[at], 0))
 
 
-def choose_sublabels(scores: Floats, u: Floats, sub: Ints, share: Floats, doubt: Floats) -> None:
+def choose_sublabels(scores: Floats, u: Floats, sub: Ints, share: Floats, entropy: Floats) -> None:
     """Choose one of two sub-labels of each row."""
     gap = scores[:, 1] - scores[:, 0]
-    sub[:], share[:], doubt[:] = _drawn(gap, u) if len(u) else _shared(gap)
+    sub[:], share[:], entropy[:] = _drawn(gap, u) if len(u) else _shared(gap)
 
 
 def statistics(rows: Rows, at: slice | Ints) -> Floats:
@@ -162,7 +164,7 @@ def _finished(products: Floats, level: Floats, power: Floats) -> Floats:
 
 
 def choose(scores: Floats, u: Floats | None) -> tuple[Ints, Ints, Floats]:
-    """Return labels drawn by uniforms, or the best; the best others, -1 for none; and the doubts.
+    """Return labels drawn by uniforms, or the best; the best others, -1 for none; and entropies.
 
     What is less probable than the best by 25 nats is never drawn.
     """
@@ -188,12 +190,12 @@ def certainty(gap: Floats) -> Floats:
 
 
 def _drawn(gap: Floats, u: Floats) -> tuple[Ints, Floats, Floats]:
-    """Return sub-labels drawn by what the second scores more, shares of it, and the doubts."""
+    """Return sub-labels drawn by what the second scores more, shares of it, and the entropies."""
     open_ = np.abs(gap) < CERTAIN
     odds = np.exp(np.where(open_, gap, 0.0))
     side = np.where(open_, u * (1.0 + odds) < odds, gap > 0.0).astype(np.int64)
-    doubt = np.where(open_, np.log1p(np.where(side == 1, 1.0 / odds, odds)), 0.0)
-    return side, side.astype(np.float64), doubt
+    entropy = np.where(open_, np.log1p(np.where(side == 1, 1.0 / odds, odds)), 0.0)
+    return side, side.astype(np.float64), entropy
 
 
 def _shared(gap: Floats) -> tuple[Ints, Floats, Floats]:
@@ -202,8 +204,8 @@ def _shared(gap: Floats) -> tuple[Ints, Floats, Floats]:
     odds = np.where(open_, np.exp(-np.abs(gap)), 0.0)
     less = odds / (1.0 + odds)
     side = gap > 0.0
-    doubt = np.log1p(odds) + np.where(open_, less * np.abs(gap), 0.0)
-    return side.astype(np.int64), np.where(side, 1.0 - less, less), doubt
+    entropy = np.log1p(odds) + np.where(open_, less * np.abs(gap), 0.0)
+    return side.astype(np.int64), np.where(side, 1.0 - less, less), entropy
 
 
 def widen_ends(X: np.ndarray, ends: Floats) -> None:

@@ -209,8 +209,8 @@ class DaskEngine(Engine):
 
     def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Try new sub-labels for the chosen clusters."""
-        current, doubt = self._summed("resplit_parts", sub, chosen)
-        return current, doubt
+        current, entropy = self._summed("resplit_parts", sub, chosen)
+        return current, entropy
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""

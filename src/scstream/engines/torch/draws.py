@@ -55,7 +55,7 @@ def label(
 
     Without uniforms (n,) they are the best, the smaller of equals; those of k or more become -1.
     The tables (2, k, k) get how often each label has each other as the best other one, and the
-    doubts about that, minus the log-probability of the one against the other, in units (n,).
+    entropies about that, minus the log-probability of the one against the other, in units (n,).
     With levels and powers scores are still products, see `finished`.
     """
     if kernels.serve(scores.device):
@@ -66,12 +66,12 @@ def label(
     pick = scores.argmax(dim=0) if u is None else _drawn(scores, u)
     own = scores.gather(0, pick[None])
     runner, second = scores.scatter(0, pick[None], -torch.inf).max(dim=0)
-    doubt = certainty(runner - own[0])
+    entropy = certainty(runner - own[0])
     z.copy_(torch.where(pick < k, pick, -1))
     met = (pick < k) & (second < k) & (runner > -torch.inf)
     cell, rivals = pick[met] * k + second[met], torch.ones_like(pick[met])
     tables[0].view(-1).index_add_(0, cell, rivals)
-    tables[1].view(-1).index_add_(0, cell, (units * doubt + 0.5).long()[met])
+    tables[1].view(-1).index_add_(0, cell, (units * entropy + 0.5).long()[met])
 
 
 def finished(q: Tensor, student: Sequence[Tensor] | None) -> Tensor:
@@ -100,18 +100,18 @@ def certainty(gap: Tensor) -> Tensor:
 def sides(gap: Tensor, v: Tensor | None, index: Tensor, how: str) -> tuple[Tensor, Tensor, Tensor]:
     """Divide rows (b, m) with these numbers by how much the second of two scores leads.
 
-    Returns whether sub-labels are the second ones, by how much the rows are there, and the doubts.
+    Returns whether sub-labels are the second ones, by how much the rows are there, and entropies.
     They are the best or, by uniforms (n + 1,), drawn. Shared ones are shared by probabilities, and
-    the doubt is an entropy: that expected of a sub-label that is drawn.
+    the entropy is an entropy: that expected of a sub-label that is drawn.
     """
     one = gap > 0.0
     if v is not None:
         likely = v[index] * (1.0 + torch.exp(-gap.clamp(min=-_CERTAIN))) < 1.0
         one = (gap > _CERTAIN) | ((gap > -_CERTAIN) & likely)
-    doubt, share = certainty(torch.where(one, -gap, gap)), one.double()
+    entropy, share = certainty(torch.where(one, -gap, gap)), one.double()
     if how == "shared":
         size = gap.abs()
         less = torch.where(size < _CERTAIN, torch.sigmoid(-size), 0.0)
-        doubt += less * size.clamp(max=_CERTAIN)
+        entropy += less * size.clamp(max=_CERTAIN)
         share = torch.where(one, 1.0 - less, less)
-    return one, share, doubt
+    return one, share, entropy

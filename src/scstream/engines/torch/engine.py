@@ -86,7 +86,7 @@ class TorchEngine(Engine):
         else:
             w[:n] = self._there(weight)
             total = weight.sum()
-        # Doubts, none of which is larger than 37, are added up as whole multiples of a power of
+        # Entropies, none of which is larger than 37, are added up as whole multiples of a power of
         # two: such a sum has no order.
         self._unit = 2.0 ** min(50.0, np.floor(56.0 - np.log2(max(total, 1.0))))
         self._units = w * self._unit
@@ -152,7 +152,7 @@ class TorchEngine(Engine):
         """Give rows of the chosen clusters sub-labels: drawn by uniforms, or else the best.
 
         If they are shared, rows count in both sub-clusters by their probabilities. Returns, as one
-        table (k, 2 p + 3), sums and numbers of rows by sub-label, and the doubts.
+        table (k, 2 p + 3), sums and numbers of rows by sub-label, and the entropies.
         """
         rows, k, form = self._rows, len(chosen), form_of(sub)
         if self._by_label is None or self._by_label.k != k:
@@ -169,13 +169,13 @@ class TorchEngine(Engine):
         for index, which in by_label.pieces(chosen, numbers):
             of, w = rows.some(index), self._weight[index]
             gap = self._lead(sub, pairs, of, index, which)
-            one, share, doubt = draws.sides(gap, v, index, how)
+            one, share, entropy = draws.sides(gap, v, index, how)
             to[index] = one.long()
             sums = rows.sums(of, torch.stack([w * (1.0 - share), w * share], dim=1))
             there = index < self._n
             counts = torch.stack([there & ~one, there & one], dim=1).sum(dim=2)
-            doubt = (w * doubt).sum(dim=1, keepdim=True)
-            values = torch.cat([sums.flatten(1), counts.double(), doubt], dim=1)
+            entropy = (w * entropy).sum(dim=1, keepdim=True)
+            values = torch.cat([sums.flatten(1), counts.double(), entropy], dim=1)
             total += (which == each).double() @ values
         return total
 
@@ -288,7 +288,7 @@ class TorchEngine(Engine):
 
 
 def _read(values: Array, k: int) -> tuple[Array, NDArray[np.int64], Array]:
-    """Return sums (k, 2, p), rows (k, 2) and doubts (k,) from a table."""
+    """Return sums (k, 2, p), rows (k, 2) and entropies (k,) from a table."""
     table = values.reshape(k, -1)
     sums = np.ascontiguousarray(table[:, :-3]).reshape(k, 2, -1)
     return sums, table[:, -3:-1].astype(np.int64), table[:, -1].copy()

@@ -196,13 +196,13 @@ def _label(
                 left -= e
             at += n
     second = tl.where(pick == first, tl.where(runner == float("-inf"), -1, other), first)
-    doubt = _certainty(tl.where(pick == first, runner, top) - own)
+    entropy = _certainty(tl.where(pick == first, runner, top) - own)
     tl.store(z + row, tl.where(pick < k, pick, -1).to(tl.int64), mask=inside)
     met = inside & (pick < k) & (second >= 0) & (second < k)
     cell = (tl.program_id(0) % copies) * k * k + tl.where(met, pick * k + second, 0)
     tl.atomic_add(rivals + cell, tl.full((block,), 1, tl.int64), mask=met, sem="relaxed")
     unit = tl.load(units + row, mask=inside, other=0.0)
-    tl.atomic_add(between + cell, (unit * doubt + 0.5).to(tl.int64), mask=met, sem="relaxed")
+    tl.atomic_add(between + cell, (unit * entropy + 0.5).to(tl.int64), mask=met, sem="relaxed")
 
 
 @jit(do_not_specialize=["n", "k"])
@@ -242,12 +242,12 @@ def _divide(
         if how == 1:
             likely = tl.load(v + row) * (1.0 + tl.exp(-tl.maximum(gap, -36.0))) < 1.0
             one = (gap > 36.0) | ((gap > -36.0) & likely)
-        doubt = _certainty(tl.where(one, -gap, gap))
+        entropy = _certainty(tl.where(one, -gap, gap))
         share = one.to(tl.float64)
         if how == 2:
             apart = tl.abs(gap)
             less = tl.where(apart < 36.0, 1.0 / (1.0 + tl.exp(tl.minimum(apart, 36.0))), 0.0)
-            doubt += less * tl.minimum(apart, 36.0)
+            entropy += less * tl.minimum(apart, 36.0)
             share = tl.where(one, 1.0 - less, less)
         tl.store(to + row, one.to(tl.int64), mask=inside)
         w = tl.load(weight + row)
@@ -260,4 +260,4 @@ def _divide(
             tl.store(out + p + j, tl.sum(t * w1, 0))
         tl.store(out + 2 * p, tl.sum((inside & ~one).to(tl.float64), 0))
         tl.store(out + 2 * p + 1, tl.sum((inside & one).to(tl.float64), 0))
-        tl.store(out + 2 * p + 2, tl.sum(w * doubt, 0))
+        tl.store(out + 2 * p + 2, tl.sum(w * entropy, 0))

@@ -73,7 +73,7 @@ class LogMarginals:
 
 
 @frozen
-class Standing:
+class ClusterState:
     """Everything the sampler knows of k clusters. Immutable: each change returns a new one.
 
     A cluster's statistics are the sum of its two sub-clusters', which is how they are stored,
@@ -93,8 +93,8 @@ class Standing:
         The past batches.
     past : ndarray (k, 2, p)
         The window's weighted sum.
-    past_doubt : ndarray (k, k)
-        The same of its doubts.
+    past_entropy : ndarray (k, k)
+        The same of its entropies.
     attempt : ndarray (k,)
         How often the sub-clusters were restarted since the cluster last changed.
     earlier : ndarray (k,)
@@ -118,7 +118,7 @@ class Standing:
     now: Sums
     window: Window
     past: Array
-    past_doubt: Array
+    past_entropy: Array
     attempt: Ints
     earlier: Array
     known: LogMarginals | None = field(init=False, default=None, compare=False)
@@ -151,11 +151,11 @@ class Standing:
     def recounted(self, times: float) -> Self:
         """Return the clusters with all points counting so many times as much."""
         window, now = self.window, self.now
-        window = replace(window, sums=times * window.sums, doubt=times * window.doubt)
-        now = replace(now, current=times * now.current, doubt=times * now.doubt)
-        past, doubt = times * self.past, times * self.past_doubt
+        window = replace(window, sums=times * window.sums, entropy=times * window.entropy)
+        now = replace(now, current=times * now.current, entropy=times * now.entropy)
+        past, entropy = times * self.past, times * self.past_entropy
         earlier = times * self.earlier
-        new = self.having(window=window, now=now, past=past, past_doubt=doubt, earlier=earlier)
+        new = self.having(window=window, now=now, past=past, past_entropy=entropy, earlier=earlier)
         new.__dict__.update(known=None, recalled=None)
         return new
 
@@ -209,9 +209,9 @@ class Standing:
         return np.add(here[:, 0], here[:, 1])
 
     @once
-    def doubt(self) -> Array:
-        """Doubts (k, k) of past and present."""
-        out: Array = self.past_doubt + self.now.doubt
+    def entropy(self) -> Array:
+        """Entropies (k, k) of past and present."""
+        out: Array = self.past_entropy + self.now.entropy
         return out
 
     @property
@@ -236,15 +236,15 @@ class Standing:
     def advance(self, time: float) -> Self:
         """Return the clusters at a later time, before its batch is seen."""
         window = self.window.advance(time)
-        past, past_doubt = window.past()
+        past, past_entropy = window.past()
         k, _, p = past.shape
         lived = self.lived + 1
         attempt = OF_A_KIND * (lived & 1)  # in every other batch attempts begin with the others
         named = self.ids, self.born, lived, self.next_id
         left = self.window.left_of(self.recent, past, time)
-        return type(self)(*named, _nothing(k, p), window, past, past_doubt, attempt, left)
+        return type(self)(*named, _nothing(k, p), window, past, past_entropy, attempt, left)
 
-    def share_left_of(self, before: Standing) -> float:
+    def share_left_of(self, before: ClusterState) -> float:
         """Return the share of an earlier state's points that these clusters still count."""
         left: float = self.count / max(before.count, 1e-300)
         return left
@@ -253,10 +253,10 @@ class Standing:
         """Return the clusters with the present batch become the latest of the past."""
         window = self.window
         if window.is_one_sum:
-            window = window.with_past(self.parts, self.doubt, self.count)
+            window = window.with_past(self.parts, self.entropy, self.count)
             window.__dict__["wholes"] = self.totals[None]
         else:
-            window = window.with_record(self.now.current, self.now.doubt, time)
+            window = window.with_record(self.now.current, self.now.entropy, time)
         return self.having(window=window, known=None, recalled=None)
 
     def forget(self, share: Array) -> Self:
@@ -282,7 +282,7 @@ class Standing:
         return out
 
     def with_past_parts(self, chosen: NDArray[np.bool_], first: Array) -> Self:
-        """Return the clusters with the past of the chosen ones divided anew, without doubt.
+        """Return the clusters with the past of the chosen ones divided anew, without entropy.
 
         Parameters
         ----------
@@ -290,26 +290,26 @@ class Standing:
             The first sub-cluster's part of each record; the second gets what is left.
         """
         i = np.flatnonzero(chosen)
-        sums, doubts = self.window.sums.copy(), self.window.doubt.copy()
+        sums, entropies = self.window.sums.copy(), self.window.entropy.copy()
         sums[:, i, 0], sums[:, i, 1] = first[:, i], self.window.wholes[:, i] - first[:, i]
-        doubts[:, i, i] = 0.0
+        entropies[:, i, i] = 0.0
         window = self.window
         return self._with_window(
-            Window(window.forgetting, sums, doubts, window.times, window.weight)
+            Window(window.forgetting, sums, entropies, window.times, window.weight)
         )
 
-    def with_past(self, past: Array, doubt: Array, **changes: Any) -> Self:
+    def with_past(self, past: Array, entropy: Array, **changes: Any) -> Self:
         """Return the clusters with another past (k, 2, p), of a single record or none.
 
         Other fields may be replaced at the same time.
         """
-        window = self.window.with_past(past, doubt)
-        return self.having(window=window, past=past, past_doubt=doubt, **changes)
+        window = self.window.with_past(past, entropy)
+        return self.having(window=window, past=past, past_entropy=entropy, **changes)
 
     def _with_window(self, window: Window) -> Self:
-        past, past_doubt = window.past()
-        return self.having(window=window, past=past, past_doubt=past_doubt)
+        past, past_entropy = window.past()
+        return self.having(window=window, past=past, past_entropy=past_entropy)
 
 
-_ONCE = ("known", *(name for name, value in vars(Standing).items() if isinstance(value, once)))
+_ONCE = ("known", *(name for name, value in vars(ClusterState).items() if isinstance(value, once)))
 _ONCE_OF_PAST = tuple(name for name in _ONCE if name not in ("current", "present"))
