@@ -266,6 +266,30 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         model: Self = load(cls, path, kernel)[0]
         return model
 
+    @numpy_defaults
+    def to_bytes(self) -> bytes:
+        """Return the model as bytes, from which it goes on bit for bit: a compressed checkpoint.
+
+        They hold what the model learns on, predicts and is merged with. They hold neither the
+        labels of the last batch nor the records of batches before it; `save` writes these too.
+        """
+        from scstream.checkpoint.store import to_bytes  # which knows the model
+
+        return to_bytes(self)
+
+    @classmethod
+    @numpy_defaults
+    def from_bytes(cls, data: bytes, *, kernel: Callable[[float], float] | None = None) -> Self:
+        """Return the model that `to_bytes` wrote, or the content of a saved file.
+
+        Nothing in the bytes can run as code. A `scstream.checkpoint.CheckpointError` is raised if
+        they are not a valid checkpoint. See `load` for ``kernel``.
+        """
+        from scstream.checkpoint.store import from_bytes  # which knows the model
+
+        model: Self = from_bytes(cls, data, kernel)
+        return model
+
     # -- looking ----------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:

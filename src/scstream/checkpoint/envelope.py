@@ -10,16 +10,18 @@
 
 Numbers of the prefix are little-endian. ``axes`` is the order in which the array's axes lie in
 memory: sums over an array are taken in that order, and a resumed run must round as the unbroken
-one.
+one. In memory a checkpoint may be compressed as a whole, by zlib.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
 import struct
+import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -38,6 +40,7 @@ _LONGEST_HEADER = 2**25
 _MOST_CONTAINERS = 10**6  # lists and objects: as JSON two bytes, in memory a hundred
 _MOST_AXES = 8
 _WIDEST = 2**48  # entries along an axis; also of an array without any
+_MOST_TIMES = 200  # that a compressed checkpoint is longer when it is decompressed
 _DTYPES = {
     kind: np.dtype(kind)
     for kind in (
@@ -55,6 +58,33 @@ def can_hold(array: NDArray[Any]) -> bool:
 
 def write(path: str | os.PathLike[str], content: dict[str, Any], arrays: Arrays) -> None:
     """Write a checkpoint, atomically."""
+    write_atomically(path, _pieces(content, arrays))
+
+
+def compressed(content: dict[str, Any], arrays: Arrays) -> bytes:
+    """Return a checkpoint, compressed unless it is next to empty: that `decompressed` refuses."""
+    whole = b"".join(_pieces(content, arrays))
+    small = zlib.compress(whole)
+    return small if len(whole) <= _MOST_TIMES * len(small) else whole
+
+
+def decompressed(data: bytes) -> tuple[dict[str, Any], Arrays]:
+    """Return the content and the arrays of a checkpoint in memory, compressed or not."""
+    if data.startswith(_MAGIC):
+        return _parts(io.BytesIO(data))
+    engine = zlib.decompressobj()
+    try:
+        whole = engine.decompress(data, _MOST_TIMES * len(data))
+    except zlib.error:
+        raise CheckpointError("Not an scstream checkpoint, or it was changed.") from None
+    require(not engine.unconsumed_tail, f"there are more than {_MOST_TIMES} bytes for each")
+    require(engine.eof, "the end is missing")
+    require(not engine.unused_data, "something was added")
+    return _parts(io.BytesIO(whole))
+
+
+def _pieces(content: dict[str, Any], arrays: Arrays) -> list[bytes | memoryview]:
+    """Return a checkpoint's bytes, in pieces."""
     table: list[list[Any]] = []
     pieces: list[memoryview] = []
     for array in arrays:
@@ -76,7 +106,7 @@ def write(path: str | os.PathLike[str], content: dict[str, Any], arrays: Arrays)
     digest.update(prefix + header)
     for piece in pieces:
         digest.update(piece)
-    write_atomically(path, [prefix, digest.digest(), header, *pieces])
+    return [prefix, digest.digest(), header, *pieces]
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
@@ -85,13 +115,16 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     For the arrays, about as much memory is asked for as the file is long.
     """
     with open(path, "rb") as file:
-        header_size, size = _checked_prefix(file)
-        header = _parsed(file.read(header_size))
-        table: Any = header.get("arrays")
-        content: Any = header.get("content")
-        require(isinstance(table, list) and isinstance(content, dict), "the header lacks its parts")
-        arrays = list(_arrays(file, [_entry(row) for row in table], size))
-    return content, arrays
+        return _parts(file)
+
+
+def _parts(file: BinaryIO) -> tuple[dict[str, Any], Arrays]:
+    header_size, size = _checked_prefix(file)
+    header = _parsed(file.read(header_size))
+    table: Any = header.get("arrays")
+    content: Any = header.get("content")
+    require(isinstance(table, list) and isinstance(content, dict), "the header lacks its parts")
+    return content, list(_arrays(file, [_entry(row) for row in table], size))
 
 
 def _checked_prefix(file: BinaryIO) -> tuple[int, int]:
@@ -103,7 +136,8 @@ def _checked_prefix(file: BinaryIO) -> tuple[int, int]:
         raise CheckpointError("The checkpoint is cut short: it is smaller than its header.")
     _, version, zero, header_size, size, digest = _PREFIX.unpack(start)
     require(header_size <= _LONGEST_HEADER, f"the header has {header_size} bytes")
-    there, expected = os.fstat(file.fileno()).st_size, _PREFIX.size + header_size + size
+    there, expected = file.seek(0, os.SEEK_END), _PREFIX.size + header_size + size
+    file.seek(len(start))
     if there != expected:
         raise CheckpointError(
             f"The checkpoint has {there} bytes where {expected} belong: it was cut short, or "
@@ -115,7 +149,7 @@ def _checked_prefix(file: BinaryIO) -> tuple[int, int]:
         left -= len(chunk)
     if found.digest() != digest:
         raise CheckpointError(
-            "The checkpoint's checksum is wrong: the file was changed after it was written."
+            "The checkpoint's checksum is wrong: it was changed after it was written."
         )
     require(zero == 0 and version > 0, "the first bytes match no known format")
     if version > VERSION:  # the prefix is the same in all versions

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scstream import validation as check
 from scstream.checkpoint import envelope
+from scstream.checkpoint.envelope import Arrays
 from scstream.checkpoint.errors import CheckpointError, require
 from scstream.checkpoint.forms import array, ids, many, maybe, plain, whole
 from scstream.checkpoint.groups import entries, grouping
@@ -18,6 +22,7 @@ from scstream.checkpoint.values import Packer, value_of
 from scstream.engines.tensors import to_host
 from scstream.families import BY_NAME
 from scstream.sampler.rules import RULES, Rules
+from scstream.support.frozen import changed
 from scstream.support.times import is_length, length
 
 if TYPE_CHECKING:
@@ -58,6 +63,22 @@ def _here(labels: Any) -> Any:
 
 def save(model: ScStream, path: str | os.PathLike[str], extra: dict[str, Any] | None) -> None:
     """Write a model to a file."""
+    envelope.write(path, *_contents(model, extra))
+
+
+def to_bytes(model: ScStream) -> bytes:
+    """Return what a model goes on with: no labels of the last batch, of the records the last."""
+    brief = copy.copy(model)
+    if model.n_batches_:
+        nothing = np.zeros(0, dtype=np.int64)
+        brief._learner = changed(model._learner, state=model._learner.state.all_past())
+        brief._history = deque([model._history[-1]])
+        brief.labels_ = brief.sublabels_ = nothing
+    return envelope.compressed(*_contents(brief, None))
+
+
+def _contents(model: ScStream, extra: dict[str, Any] | None) -> tuple[dict[str, Any], Arrays]:
+    """Return a model as a checkpoint's content and arrays."""
     params = model.get_params(deep=False)
     strange = sorted(set(params) - set(_SAVED) - _APART)
     if strange:
@@ -75,7 +96,7 @@ def save(model: ScStream, path: str | os.PathLike[str], extra: dict[str, Any] | 
         "fitted": packer.value(_fitted(model) if model.n_batches_ else None, "The model"),
         "extra": _checked_extra(extra or {}),
     }
-    envelope.write(path, content, packer.arrays)
+    return content, packer.arrays
 
 
 def _plain(value: Any) -> Any:
@@ -101,7 +122,26 @@ def _checked_extra(extra: Any) -> dict[str, Any]:
 def load(kind: type[ScStream], path: str | os.PathLike[str], kernel: Any) -> tuple[Any, Any]:
     """Return a model of the given class, and the extra, from a file."""
     try:
-        content, arrays = envelope.read(path)
+        return _loaded(kind, lambda: envelope.read(path), kernel)
+    except CheckpointError as error:
+        error.add_note(f"The file is {os.fspath(path)!r}.")
+        raise
+
+
+def from_bytes(kind: type[ScStream], data: bytes, kernel: Any) -> ScStream:
+    """Return a model of the given class that `to_bytes` wrote."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(f"A model is read from bytes; got {type(data).__name__}.")
+    model: ScStream = _loaded(kind, lambda: envelope.decompressed(bytes(data)), kernel)[0]
+    return model
+
+
+def _loaded(
+    kind: type[ScStream], read: Callable[[], tuple[dict[str, Any], Arrays]], kernel: Any
+) -> tuple[Any, Any]:
+    """Return the model and the extra of what is read, or raise `CheckpointError`."""
+    try:
+        content, arrays = read()
         model = _model(kind, content, arrays, kernel)
         extra = plain(dict)(content["extra"], {}, "extra")
     except (OSError, MemoryError):
@@ -110,7 +150,6 @@ def load(kind: type[ScStream], path: str | os.PathLike[str], kernel: Any) -> tup
         found = error
         if not isinstance(error, CheckpointError):
             found = CheckpointError(f"Not a valid checkpoint: {type(error).__name__}: {error}")
-        found.add_note(f"The file is {os.fspath(path)!r}.")
         raise found from None if found is error else error
     if kernel is not None and model.kernel is None:
         raise ValueError(

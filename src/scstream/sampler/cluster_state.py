@@ -259,6 +259,11 @@ class ClusterState:
             window = window.with_record(self.now.current, self.now.entropy, time)
         return self.having(window=window, known=None, recalled=None)
 
+    def all_past(self) -> Self:
+        """Return settled clusters with nothing of the present apart from the past."""
+        nothing, earlier = _nothing(self.k, self.past.shape[2]), self.recent
+        return self.having(past=self.parts, now=nothing, earlier=earlier)
+
     def forget(self, share: Array) -> Self:
         """Return the clusters with only a share (k,) of each one's past."""
         some = np.count_nonzero(share != 1.0)
