@@ -144,7 +144,7 @@ def test_every_page_is_in_the_site():
 
 PUBLIC = (
     "", "bertopic", "checkpoint", "chronicle", "datasets", "engines", "evaluate", "groups",
-    "metrics", "plot", "report", "river", "service", "tuning", "video",
+    "metrics", "mlflow", "plot", "report", "river", "service", "tuning", "video",
 )  # fmt: skip
 
 

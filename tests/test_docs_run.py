@@ -20,15 +20,23 @@ pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 # Pages whose blocks run here or, as they stand, in other tests.
-RUN = ("adapters", "anomalies", "batch-size", "checkpoints", "command-line", "families", "groups",
-       "heavy-tails", "pictures", "tables", "troubleshooting", "tuning", "video")  # fmt: skip
+RUN = ("adapters", "anomalies", "batch-size", "checkpoints", "command-line", "exporting",
+       "families", "groups", "heavy-tails", "pictures", "tables", "troubleshooting", "tuning",
+       "video")  # fmt: skip
 ELSEWHERE = {
     "add-a-family": "tests/families/test_check.py",
     "brokers": "tests/sources/test_brokers.py",
     "live": "tests/service/test_feed.py",
     "scaling": "tests/engines/test_dask.py",
 }
-NOT_HERE = ("from bertopic",)  # tests/test_bertopic.py; this block fetches an embedding model
+NOT_HERE = (
+    "from bertopic",  # tests/test_bertopic.py; this block fetches an embedding model
+    "from scstream.mlflow import log_model",  # tests/test_mlflow.py, with a store of its own
+)
+NEEDS = {
+    "adapters": ["river"], "exporting": ["onnx", "onnxruntime", "mlflow.pyfunc"],
+    "pictures": ["matplotlib"], "tuning": ["optuna"],
+}  # fmt: skip
 ENDLESS = ("--follow", "film.mp4")
 
 
@@ -93,9 +101,7 @@ def test_no_page_is_forgotten():
 @pytest.mark.parametrize("page", RUN)
 @pytest.mark.filterwarnings("ignore")
 def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
-    for module in {"adapters": ["river"], "tuning": ["optuna"], "pictures": ["matplotlib"]}.get(
-        page, []
-    ):
+    for module in NEEDS.get(page, []):
         pytest.importorskip(module, reason=f"{module} is not installed")
     monkeypatch.chdir(tmp_path)
     make_files()

@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from scstream.families import BY_NAME, Family, Product
 from scstream.families.contract import Array
 from scstream.sampler.rules import Rules
 from scstream.support.arithmetic import numpy_defaults
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 
 class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -289,6 +292,27 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
 
         model: Self = from_bytes(cls, data, kernel)
         return model
+
+    def to_onnx(self) -> ModelProto:
+        """Return the model as an ONNX graph that labels rows in other runtimes and languages.
+
+        Its input ``X`` (n, d) holds rows of float64, the columns in the order of the first batch.
+        Outputs are ``label`` (n,), as `predict` returns them, ``probabilities`` (n, k), as
+        `predict_proba`, and ``score_samples`` (n,). See docs/exporting.md.
+
+        Returns
+        -------
+        onnx.ModelProto
+            Its ``SerializeToString()`` is what a runtime reads. Needs the extra ``scstream[onnx]``.
+
+        Raises
+        ------
+        ValueError
+            If the family is not Gaussian (full, diagonal or spherical), multinomial or Poisson.
+        """
+        from scstream.onnx import to_onnx  # which knows the model
+
+        return to_onnx(self)
 
     # -- looking ----------------------------------------------------------------------------------
 
