@@ -57,9 +57,7 @@ def to_onnx(model: ScStream) -> ModelProto:
         "columns": json.dumps([str(name) for name in names]),
         "ids": json.dumps(learner.state.ids.tolist()),
     }
-    return graph.finished(
-        {"X": d}, {"label": None, "probabilities": k, "score_samples": None}, said
-    )
+    return graph.finished({"X": d}, {"label": 0, "probabilities": k, "score_samples": 0}, said)
 
 
 def _read_off(graph: Graph, scores: Value, base: Any, ids: Any, *, outliers: bool) -> None:
@@ -108,22 +106,22 @@ class Graph:
         return self("ReduceSum", value, [axis], keepdims=0)
 
     def finished(
-        self, takes: dict[str, int], gives: dict[str, int | None], said: dict[str, str]
+        self, inputs: dict[str, int], outputs: dict[str, int], said: dict[str, str]
     ) -> ModelProto:
-        """Return the checked graph of float64 rows; ``said`` are remarks for its readers."""
+        """Return the checked graph, given the columns of its inputs and outputs, 0 for vectors.
+
+        ``said`` are remarks for its readers.
+        """
         helper, kind = self._onnx.helper, self._onnx.TensorProto
-        inputs = [
-            helper.make_tensor_value_info(name, kind.DOUBLE, ["N", d]) for name, d in takes.items()
-        ]
-        outputs = [
-            helper.make_tensor_value_info(
-                name,
-                kind.INT64 if name == "label" else kind.DOUBLE,
-                ["N"] if d is None else ["N", d],
-            )
-            for name, d in gives.items()
-        ]
-        graph = helper.make_graph(self._nodes, "clusters", inputs, outputs, self._constants)
+
+        def known(values: dict[str, int]) -> list[Any]:
+            kinds = [kind.INT64 if name == "label" else kind.DOUBLE for name in values]
+            shapes = [["N", d] if d else ["N"] for d in values.values()]
+            return list(map(helper.make_tensor_value_info, values, kinds, shapes))
+
+        graph = helper.make_graph(
+            self._nodes, "clusters", known(inputs), known(outputs), self._constants
+        )
         model: ModelProto = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", _OPSET)],
@@ -229,40 +227,39 @@ def _observed(graph: Graph, X: Value) -> tuple[Value, Value, Value]:
 
 
 def _distances(
-    graph: Graph, X: Value, family: Diagonal, h: Any, mean: Any, each: Any
+    graph: Graph, X: Value, family: Diagonal, eta: Array, slope: Array, h: Array
 ) -> tuple[Value, Value, Value, Value]:
-    """Write ``h (z - mean)^2`` (n, c, d) of independent columns, and the parts of such densities.
+    """Write what is common to densities of independent columns.
 
-    These are: which entries are there (n, 1, d), sums (n, c) of their constants, and the log base.
+    These are the distances ``h (z - mean)^2`` (n, c, d), the slope being ``-2 h mean``; which
+    entries are there (n, 1, d); the sums (n, c) of log weight and constants; and the log base.
     """
     shift, scale = family.frame
     there, seen, known = _observed(graph, X)
-    off = graph("Unsqueeze", (known - shift) / scale, [1]) - mean
+    off = graph("Unsqueeze", (known - shift) / scale, [1]) + 0.5 * slope / h
     base = (seen @ (-0.5 * _LOG_2PI - np.log(scale))[:, None]).columns(0)
-    return h * (off * off), graph("Unsqueeze", there, [1]), seen @ each.T, base
+    level = seen @ eta[:, 1 : 1 + h.shape[1]].T + eta[:, 0]
+    return h * (off * off), graph("Unsqueeze", there, [1]), level, base
 
 
 def _diagonal(graph: Graph, X: Value, family: Diagonal, parts: Sequence[Any]) -> _Scores:
-    """Write products of Student-t densities: ``a + b z + c z^2`` is ``1 + c (z - mean)^2``."""
+    """Write products of Student-t densities."""
     eta, b, c, power = _joined(parts, "eta", "b", "c", "power")
-    mean, each = -0.5 * b / c, eta[:, 1 : 1 + c.shape[1]]
-    far, there, constant, base = _distances(graph, X, family, c, mean, each)
+    far, there, level, base = _distances(graph, X, family, eta, b, c)
     fall = graph("Where", there, power * graph("Log", far + 1.0), 0.0)
-    return constant + eta[:, 0] - graph.sum(fall, 2), base
+    return level - graph.sum(fall, 2), base
 
 
 def _spherical(graph: Graph, X: Value, family: Diagonal, parts: Sequence[Any]) -> _Scores:
     """Write Student-t densities of the entries that are there, of one variance."""
     eta, quad, nu = _joined(parts, "eta", "quad", "nu")
-    d = (eta.shape[1] - 1) // 3
-    h = quad[:, 1 + 2 * d :]
-    mean, each = -0.5 * quad[:, 1 + d : 1 + 2 * d] / h, eta[:, 1 : 1 + d]
-    far, there, constant, base = _distances(graph, X, family, h, mean, each)
-    seen = graph("Cast", graph("Squeeze", there, [1]), to=11)
-    half = 0.5 * graph("ReduceSum", seen, [1])
-    further = graph("Log", graph.sum(graph("Where", there, far, 0.0), 2) + 1.0)
-    level = constant + eta[:, 0] + log_rise(graph, 0.5 * nu, half)
-    return level - (half + 0.5 * nu) * further, base
+    far, there, level, base = _distances(
+        graph, X, family, eta, *np.split(quad[:, 1:], 3, axis=1)[1:]
+    )
+    distance = graph.sum(graph("Where", there, far, 0.0), 2)
+    half = 0.5 * graph.sum(graph("Cast", there, to=11), 2)
+    level = level + log_rise(graph, 0.5 * nu, half)
+    return level - (half + 0.5 * nu) * graph("Log", distance + 1.0), base
 
 
 def _multinomial(graph: Graph, X: Value, family: Family, parts: Sequence[Any]) -> _Scores:
