@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import pytest
 
 collect_ignore_glob = [] if find_spec("torch") else ["src/scstream/engines/torch/*.py"]
+collect_ignore_glob += [] if find_spec("pyspark") else ["src/scstream/spark/*.py"]
 if sys.platform == "win32":  # forks, kills by signals, pipes with names, files renamed while open
     collect_ignore_glob += [
         "tests/benchmarks/test_soak*.py",

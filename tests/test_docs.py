@@ -144,7 +144,7 @@ def test_every_page_is_in_the_site():
 
 PUBLIC = (
     "", "bertopic", "checkpoint", "chronicle", "datasets", "engines", "evaluate", "groups",
-    "metrics", "mlflow", "plot", "report", "river", "service", "tuning", "video",
+    "metrics", "mlflow", "plot", "report", "river", "service", "spark", "tuning", "video",
 )  # fmt: skip
 
 
@@ -155,14 +155,17 @@ def in_the_reference():
 def test_every_name_in_the_reference_exists_and_says_what_it_is():
     for name in in_the_reference():
         module, _, last = f"scstream.{name}".rpartition(".")
-        if module.endswith(".river"):
-            pytest.importorskip("river", reason="river is not installed")
+        for extra, package in (("river", "river"), ("spark", "pyspark")):
+            if module.endswith(f".{extra}"):
+                pytest.importorskip(package, reason=f"{package} is not installed")
         assert getattr(import_module(module), last).__doc__, name
 
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_every_public_name_is_in_the_reference(module):
     listed = in_the_reference()
+    if module == "spark":
+        pytest.importorskip("pyspark", reason="pyspark is not installed")
     home = import_module(f"scstream.{module}".rstrip("."))
     names = [name for name in home.__all__ if callable(getattr(home, name))]
     absent = [n for n in names if n not in listed and f"{module}.{n}" not in listed]

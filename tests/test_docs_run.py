@@ -28,6 +28,7 @@ ELSEWHERE = {
     "brokers": "tests/sources/test_brokers.py",
     "live": "tests/service/test_feed.py",
     "scaling": "tests/engines/test_dask.py",
+    "spark": "tests/spark/test_by_key.py",
 }
 NOT_HERE = (
     "from bertopic",  # tests/test_bertopic.py; this block fetches an embedding model
