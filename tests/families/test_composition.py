@@ -28,7 +28,7 @@ def test_it_is_a_gaussian_of_roots_across_the_sum() -> None:
     assert_allclose(
         family.log_marginal(s), other.log_marginal(other.statistics(points).sum(axis=0)[None])
     )
-    assert_allclose(family.as_table(points), SHARES, atol=1e-12)
+    assert_allclose(family.form.decode(points), SHARES, atol=1e-12)
     assert len(check_family(Composition())) == 9
 
 
@@ -74,8 +74,8 @@ def test_shares_of_0_are_somewhere_below_the_others() -> None:
     assert not prepared(Composition(), SHARES)[0].is_coarse()
     least = np.quantile(X[:, 2][X[:, 2] > 0.0], 0.01)
     zero = np.column_stack([x < np.quantile(x[x > 0.0], 0.01) * (x == 0.0).any() for x in X.T])
-    got = family.as_table(family.unrounded(points, 3))
-    assert_array_equal(np.any(got != family.as_table(points), axis=1), zero.any(axis=1))
+    got = family.form.decode(family.unrounded(points, 3))
+    assert_array_equal(np.any(got != family.form.decode(points), axis=1), zero.any(axis=1))
     low = got[:, 2][zero[:, 2]] / got[:, 0][zero[:, 2]] * X[:, 0][zero[:, 2]]
     assert low.min() < 0.3 * least < 0.9 * least < low.max() < 1.001 * least
     others = ~zero[:, :2].any(axis=1)  # stay what they are, by their ratios
@@ -91,11 +91,11 @@ def test_shares_of_0_are_somewhere_below_the_others() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"total": -1.0},
-        {"names": ["a"]},
-        {"little": np.ones(2)},
-        {"least": np.ones(3)},
-        {"family": 3},
+        {"total_": -1.0},
+        {"d": 1},
+        {"little_": np.ones(2)},
+        {"least_": np.ones(3)},
+        {"families": 3},
     ],
 )
 def test_what_a_checkpoint_cannot_hold_is_refused(change):
@@ -104,5 +104,5 @@ def test_what_a_checkpoint_cannot_hold_is_refused(change):
     again = Composition().from_saved(saved)
     assert_array_equal(again.check(SHARES), points)
     assert_array_equal(again.prior, family.prior)
-    with pytest.raises(ValueError, match=r"total|names|columns|shape"):
+    with pytest.raises(ValueError, match=r"positive|for other columns|shape|in number"):
         Composition().from_saved(saved | change)

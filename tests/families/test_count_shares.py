@@ -26,9 +26,9 @@ def test_it_is_a_gaussian_of_roots_of_shares(by_total):
     assert points.shape == (400, 3 if by_total else 2)
     if by_total:
         assert_allclose(points[:, 2], np.log(COUNTS.sum(axis=1) + 1.0))
-        assert_allclose(family.as_table(points), COUNTS, atol=1e-8)
+        assert_allclose(family.form.decode(points), COUNTS, atol=1e-8)
     else:
-        shares = family.as_table(points) / np.median(COUNTS.sum(axis=1))
+        shares = family.form.decode(points) / np.median(COUNTS.sum(axis=1))
         assert np.abs(shares - COUNTS / COUNTS.sum(axis=1, keepdims=True)).max() < 0.02
     assert len(check_family(CountShares(by_total=by_total))) == 9
 
@@ -85,10 +85,11 @@ def test_what_is_given_and_saved_must_be_sound() -> None:
     again = CountShares().from_saved(saved)
     assert_array_equal(again.check(COUNTS), family.check(COUNTS))
     for name, value, told in (
-        ("usual", np.ones(2), "for other columns"),
-        ("usual", -np.ones(3), "not finite and positive"),
-        ("by_total", 0.0, "of another kind, or for other columns"),
-        ("total", 0.0, "no total"),
+        ("usual_", np.ones(2), "has shape"),
+        ("usual_", -np.ones(3), "not finite and positive"),
+        ("by_total_", 0.0, "of another kind, or for other columns"),
+        ("total_", 0.0, "not finite and positive"),
+        ("d", True, "no columns"),
     ):
         with pytest.raises(ValueError, match=told):
             CountShares().from_saved({**saved, name: value})

@@ -28,7 +28,7 @@ def prepared(family, X):
 def of_parts(X):
     """Return the same as a product of its two parts, by which it can be computed, and its rows."""
     value, d = (0.0, 100.0, np.nan), X.shape[1]
-    unit = Hurdle().meet(X, None)._unit
+    unit = Hurdle().meet(X, None).form.unit_
     flags = np.where(np.isnan(X) | np.isnan(value), np.nan, value != X)
     scaled = unit * np.arcsinh(np.where(value == X, np.nan, X) / unit)
     jacobian = -0.5 * np.log1p((np.where(value == X, np.nan, X) / unit) ** 2)
@@ -100,7 +100,7 @@ def test_many_columns_are_described_by_a_few_directions() -> None:
     assert len(E) == 300
     assert E.shape[1] < 120
     assert np.isfinite(E).all()
-    assert_allclose(family.table_numbers(points), X, rtol=1e-9)
+    assert_allclose(family.form.decode(points), X, rtol=1e-9)
 
 
 def test_a_cluster_says_what_its_rows_are() -> None:
@@ -132,7 +132,7 @@ def test_coarse_amounts_are_moved_and_the_common_value_is_not() -> None:
     assert_array_equal(moved[:, 0], points[:, 0])
     assert np.isnan(moved[zero, 1]).all()
     assert len(np.unique(moved[~zero, 1])) > 0.9 * np.sum(~zero)
-    back = family.unscaled(moved[:, :1], np.where(zero[:, None], 0.0, moved[:, 1:]))
+    back = family.form.decode(moved)
     assert np.abs(back - X).max() < 3.0
     assert np.abs((back - X)[~zero].mean()) < 0.2
 
@@ -150,10 +150,10 @@ def test_what_is_saved_makes_the_same_family(amount):
     for wrong in (
         {"families": saved["families"][:1]}, {"families": saved["families"][::-1]},
         {"families": [saved["families"][0], saved["families"][0]]},
-        {"unit": -saved["unit"]}, {"value": saved["value"][:2]}, {"step": "a"},
+        {"unit_": -saved["unit_"]}, {"value_": saved["value_"][:2]}, {"step_": "a"}, {"d": 2},
         {"families": [Bernoulli().prepare(points[:, :2]), saved["families"][1]]},
     ):  # fmt: skip
-        with pytest.raises(ValueError, match=r"."):
+        with pytest.raises(ValueError, match=r"famil|shape|positive|type"):
             Hurdle(amount=amount).from_saved({**saved, **wrong})
 
 

@@ -34,13 +34,13 @@ def test_it_is_the_family_of_the_words() -> None:
     s = family.statistics(points)[:4].sum(axis=0)[None]
     assert_allclose(family.log_predictive(points, s), other.log_predictive(same, s))
     assert family.known == other.known
-    assert family.run_name(0) == "a to c"
+    assert family.form.run_name(0) == "a to c"
     (about,) = family.describe_columns(family.prior + s, list("abcde"))
     words = other.describe_columns(other.prior + s, ["colour", "size"])[0]["colour"]
     expected = words["probabilities"]["a"] + words["probabilities"]["a + b"]
     assert about["a"]["probability"] == pytest.approx(expected)
     assert_array_equal(
-        family.as_table(np.array([["a + b", "d"], ["(none)", "e"]], dtype=object)),
+        family.form.decode(np.array([["a + b", "d"], ["(none)", "e"]], dtype=object)),
         [[1, 1, 0, 1, 0], [0, 0, 0, 0, 1]],
     )
 

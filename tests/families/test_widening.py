@@ -79,7 +79,7 @@ def test_flags_are_carried_over_exactly(value):
     expected = np.stack([T[i::3].sum(axis=0) for i in range(3)])
     if family.name == "diagonal":  # its numbers stand for cells, which have a variance
         n = expected[:, 1]
-        expected[:, 3] += n * family.cell_widths[0] ** 2 / 12.0 / family.frame[1][0] ** 2
+        expected[:, 3] += n * family._step[0] ** 2 / 12.0 / family.frame[1][0] ** 2
     assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -92,7 +92,7 @@ def test_counts_keep_their_means_and_have_the_variance_of_counts():
     means = [COUNTS[i::3, 1].mean() for i in range(3)]
     assert_allclose(z / n * scale + shift, means)
     variance = (zz / n - (z / n) ** 2) * scale**2
-    assert_allclose(variance, np.array(means) + family.cell_widths[0] ** 2 / 12.0)
+    assert_allclose(variance, np.array(means) + family._step[0] ** 2 / 12.0)
 
 
 def test_text_among_numbers_is_not_widened():

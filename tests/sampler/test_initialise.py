@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import Gaussian, ScStream
-from scstream.families.k_means import k_means
+from scstream.core.k_means import k_means
 from scstream.sampler.seeding import (
     enough_groups,
     shares_divided,

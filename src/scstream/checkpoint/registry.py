@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from scstream.checkpoint.errors import UnsupportedCheckpointError
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.idle import Idle
-from scstream.families.saved import parameters_of
+from scstream.support.saved import parameters_of
 
 _OWN: dict[str, type[Family]] = {**BY_NAME, Product.name: Product, Idle.name: Idle}
 _REGISTERED: dict[str, type[Family]] = {}

@@ -17,7 +17,7 @@ from scstream.checkpoint.randomness import Random, random_from, state_of
 from scstream.checkpoint.registry import kind_named, name_of
 from scstream.families import Family
 from scstream.families.count_scores import CountRows
-from scstream.families.saved import parameters_of
+from scstream.support.saved import parameters_of
 
 _LARGEST = 2**1024  # whole numbers beyond are refused: reading them takes ever longer
 

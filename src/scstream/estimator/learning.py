@@ -26,7 +26,7 @@ from scstream.estimator.one_hot import warning_of_one_hot
 from scstream.estimator.pieces import warning_of_pieces
 from scstream.estimator.resolution import warning_of_resolution
 from scstream.events import Sight
-from scstream.families import Family
+from scstream.families import Family, Hurdle, Poisson
 from scstream.families.columns import plain_table
 from scstream.families.contract import Array
 from scstream.families.widening import Widening
@@ -315,8 +315,9 @@ def _columns_of_numbers(X: Any, family: Family, names: Sequence[Any]) -> list[tu
     start = 0
     for block, places in family.independent_blocks(len(names)):
         stop = start + block.width(len(places))
-        numbers = block.table_numbers(X[:, start:stop])
-        if numbers is not None:
-            columns += [(names[j], x) for j, x in zip(places, numbers.T, strict=True)]
+        if block.real or isinstance(block, Poisson | Hurdle):
+            own = X[:, start:stop]
+            own = block.form.decode(own) if isinstance(block, Hurdle) else own
+            columns += [(names[j], x) for j, x in zip(places, own.T, strict=True)]
         start = stop
     return columns

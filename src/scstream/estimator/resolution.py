@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from scstream.encoders.rounding import spread_of_close
 from scstream.engines.dask.rows import is_collection
 from scstream.families.columns import Column, Columns, columns_of, is_frame, quoted
-from scstream.families.rounding import spread_of_close
 
 _ROWS = 2000  # of a batch, the first, that are looked at
 _NAMED = 5  # columns that are named in a message

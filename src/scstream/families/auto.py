@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scstream.families.amounts import GAIN, common_value, is_skewed
+from scstream.encoders import HurdleEncoder
+from scstream.encoders.row_totals import of_one_total
+from scstream.encoders.skew import GAIN, common_value, is_skewed
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.categorical import Categorical
 from scstream.families.columns import (
@@ -35,7 +37,6 @@ from scstream.families.multinomial import Multinomial
 from scstream.families.negative_binomial import NegativeBinomial
 from scstream.families.one_hot import OneHot
 from scstream.families.product import Product
-from scstream.families.row_totals import of_one_total
 from scstream.families.scores import Array
 from scstream.families.sums import runs_of_shares
 from scstream.families.whole_numbers import compared
@@ -83,7 +84,7 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     `scstream.families.widening`.
 
     Columns of counts that go with what their row adds up to, as it varies within clusters, are
-    taken by their shares (`scstream.families.row_totals`).
+    taken by their shares (`scstream.encoders.row_totals`).
 
     Sparse counts, as those of words, are multinomial. Columns of one real number alone, and empty
     ones, are idle, if there are others. Where ``noise`` is to be distinguished from clusters
@@ -141,9 +142,9 @@ def _with_roots(
     table: Columns, blocks: dict[str, list[Any]], real: Sequence[Any]
 ) -> dict[str, list[Any]]:
     """Return the labels of columns by names, those apart that go by roots, as real ones will."""
-    known = Hurdle().meet(table.select([table.place(label) for label in real]), None)
-    assert isinstance(known, Hurdle)
-    roots = {label for label, root in zip(real, known.scale[1], strict=True) if root}
+    some = table.select([table.place(label) for label in real])
+    known = HurdleEncoder().fitted(numbers_of(some), some.labels)
+    roots = {label for label, root in zip(real, known.root_, strict=True) if root}
     out: dict[str, list[Any]] = {}
     for name, labels in blocks.items():
         for label in labels:

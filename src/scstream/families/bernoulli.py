@@ -15,8 +15,8 @@ from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most
 from scstream.families.factorised import Factorised, Plane, observed_mean
-from scstream.families.given import positive_vector
 from scstream.families.scores import LinearScore, Points, Score
+from scstream.support.given import positive_vector
 
 _STRENGTHS = 2.0 ** np.arange(-3, 9)  # of the prior, among which the evidence chooses
 _IN_COMMON = 1e9  # the strength of one that no rows change

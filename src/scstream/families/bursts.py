@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
+from scstream.core.k_means import sums_of_groups
 from scstream.families.contract import Array
-from scstream.families.k_means import sums_of_groups
 from scstream.families.scores import Labels, Points
 
 _MEANS = 2.0 ** np.arange(4.0, -10.25, -0.25)  # prior counts a category from which to choose

@@ -25,10 +25,10 @@ from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most
-from scstream.families.given import as_floats
 from scstream.families.product_blocks import slices
-from scstream.families.saved import checked
 from scstream.families.scores import LinearScore, Points, Score
+from scstream.support.given import as_floats
+from scstream.support.saved import checked
 
 _MASSES = 2.0 ** np.arange(-3, 11)  # total prior counts among which the evidence chooses
 _ROOM = 8  # places for later categories, besides as many as there were at first

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families.k_means import k_means, sums_of_groups
+from scstream.core.k_means import k_means, sums_of_groups
 from scstream.families.scores import Array
 
 _FEWEST_ROWS = 60  # that show it,

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from scstream.families import rounding, rowwise
+from scstream.encoders import rounding
+from scstream.encoders.frame import column_frame
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Side
 from scstream.families.evidence import (
@@ -21,11 +22,11 @@ from scstream.families.evidence import (
     step_that_suits,
 )
 from scstream.families.factorised import ColumnScore, Factorised, Plane
-from scstream.families.frame import column_frame
 from scstream.families.gaussian import KEPT, SHARES
-from scstream.families.given import finite_vector, positive_number, positive_vector
 from scstream.families.restraint import factors_of, middles
 from scstream.families.scores import Points, Score
+from scstream.support import rowwise
+from scstream.support.given import finite_vector, positive_number, positive_vector
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _TINY = 1e-300
@@ -84,7 +85,6 @@ class Diagonal(Factorised):
     _kappa: float
     _nu: float
     _psi: Array  # (d,)
-    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
     _share: float = 1.0  # of the variance within clusters that is expected
 
     def __init__(
@@ -275,11 +275,6 @@ class Diagonal(Factorised):
         """Return the constants of the observed entries, the frame's units included (n,)."""
         each = -0.5 * _LOG_2PI - np.log(self._scale)
         return rowwise.sums(np.where(np.isnan(X), 0.0, each))
-
-    @property
-    def cell_widths(self) -> Array:
-        """Widths (d,) of the cells of coarse columns."""
-        return self._step
 
     @property
     def frame(self) -> tuple[Array, Array]:

@@ -15,14 +15,14 @@ from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, ive
 
-from scstream.families import rowwise
 from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.evidence import best_judged
-from scstream.families.given import as_floats, positive_number
 from scstream.families.merging import best_merged
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
+from scstream.support import rowwise
+from scstream.support.given import as_floats, positive_number
 
 _CONCENTRATIONS = 2.0 ** np.arange(-6.0, 12.5, 0.5)  # a column, among which the evidence chooses
 _STRENGTHS = (0.001, 0.01, 0.1, 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from scstream.families.amounts import GAIN
+from scstream.encoders.skew import GAIN
 from scstream.families.scores import Array
 
 _FEWEST_ROWS = 20  # that show it

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from scstream.families import rowwise
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most
 from scstream.families.factorised import ColumnScore, Factorised, Plane
-from scstream.families.given import positive_vector
 from scstream.families.merging import best_merged
 from scstream.families.scores import Points, Score
+from scstream.support import rowwise
+from scstream.support.given import positive_vector
 
 _SHAPES = 2.0 ** np.arange(0, 11)  # of the data, among which the evidence chooses
 _STRENGTHS = 2.0 ** np.arange(-4, 8)  # the same of the prior

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scstream.families import rounding
+from scstream.encoders import rounding
+from scstream.encoders.determined import determined
+from scstream.encoders.frame import column_frame
 from scstream.families.contract import Array, GaussianPrior
-from scstream.families.determined import determined
 from scstream.families.evidence import (
     best_by_doubling,
     best_judged,
@@ -24,16 +25,15 @@ from scstream.families.evidence import (
     most_probable,
     step_that_suits,
 )
-from scstream.families.frame import column_frame
 from scstream.families.gaussian_columns import GaussianColumns
 from scstream.families.gaussian_scores import MANY
-from scstream.families.given import as_floats, finite_vector, positive_number
 from scstream.families.how_many import LEAST, may_be_wide
 from scstream.families.main_directions import main_directions, refuse_too_many
 from scstream.families.packed import means
 from scstream.families.pooling import between, middles, pooled
 from scstream.families.restraint import restrained
 from scstream.families.scores import Points
+from scstream.support.given import as_floats, finite_vector, positive_number
 
 SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
 KEPT = 10.0  # points for each column and two more that an expected covariance counts at least

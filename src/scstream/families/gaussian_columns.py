@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scstream import core
-from scstream.families import rowwise
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion, GaussianCompletion, filled, rows_with_gaps
 from scstream.families.gaussian_cuts import GaussianCuts
@@ -20,6 +19,7 @@ from scstream.families.how_many import LEAST, MOST
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
 from scstream.families.subspace import Subspace
+from scstream.support import rowwise
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 MOST_DESCRIBED = 1000  # columns of which a cluster shows all covariances
@@ -35,7 +35,6 @@ class GaussianColumns(GaussianCuts):
     cov_strength: float | None
     _shift: Array  # (d,): the frame's centre and scales
     _scale: Array
-    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
     _space: Subspace | None = None  # where rows have many columns: d directions in them
     _most: int = MOST  # directions of a first batch
 
@@ -92,15 +91,6 @@ class GaussianColumns(GaussianCuts):
             each = 0.5 * _LOG_2PI + np.log(scale)
             out[some] = -rowwise.sums(np.where(np.isnan(X[some]), 0.0, each))
         return out if self._space is None else out + self._space.log_rest(np.asarray(X))
-
-    @property
-    def cell_widths(self) -> Array:
-        """Widths (d,) of the cells of coarse columns."""
-        return self._step
-
-    def is_coarse(self) -> bool:
-        """Whether some column has cells; that is asked twice a batch, so quickly."""
-        return self._step.size > 0
 
     @property
     def quadratic_rows(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scstream.families.k_means import k_means, sums_of_groups
+from scstream.core.k_means import k_means, sums_of_groups
 from scstream.families.scores import Array
 from scstream.support.blas import single_threaded
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.families import amounts, rounding, rowwise
+from scstream.encoders import HurdleEncoder
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.contract import Array, Family
 from scstream.families.diagonal import Diagonal
-from scstream.families.frame import column_frame
+from scstream.families.encoded import Encoded, Kinds
 from scstream.families.gaussian import Gaussian
-from scstream.families.given import as_floats, finite_vector, positive_vector
-from scstream.families.joined import Joined
-from scstream.families.product_blocks import beside_others, prepared_beside, slices
-from scstream.families.saved import checked
 from scstream.families.scores import Points
 from scstream.families.typical import by_column
 
 _STRAIGHT = 0.1  # units up to which the scale is straight, all but .2 %
+_TYPICAL = 0.15865525393145707, 0.5, 0.8413447460685429  # chances of normal numbers to be less
 
 
-class Hurdle(Joined):
+class Hurdle(Encoded):
     """Clusters of amounts: real columns in some of which many rows have one common value.
 
     Money spent, rain or time on a page are 0 for many rows and spread out for the others; a sensor
@@ -75,13 +71,12 @@ class Hurdle(Joined):
     """
 
     name: ClassVar[str] = "hurdle"
-    missing: ClassVar[bool] = True
-    tabular: ClassVar[bool] = True
+    kind = HurdleEncoder
+    inner: ClassVar[Mapping[str, Kinds]] = {
+        "presence": (Bernoulli,),
+        "amount": (Diagonal, Gaussian),
+    }
 
-    _value: Array = np.zeros(0)  # (d,): the common value
-    _unit: Array  # (d,): of the scale
-    _root: NDArray[np.bool_]  # (d,): whether it is that of roots
-    _step: Array  # (d,): the width of cells, where other numbers are coarse
     _set_aside: Family | None = None  # the presence's own family, while amounts count alone
 
     def __init__(
@@ -100,94 +95,11 @@ class Hurdle(Joined):
 
     # -- set-up ---------------------------------------------------------------------------------
 
-    def check_given(self) -> None:
-        """Raise `ValueError` if the priors are not of the families that they must be."""
-        kinds = {"presence": (Bernoulli,), "amount": (Diagonal, Gaussian)}
-        for name, some in kinds.items():
-            given = getattr(self, name)
-            if given is not None and type(given) not in some:
-                told = " or ".join(kind.__name__ for kind in some)
-                raise ValueError(f"{name} must be a {told}; got {given!r}.")
-
-    def meet(self, X: Points, before: Family | None) -> Family:
-        """Return a copy that knows the columns' common values and units."""
-        if len(self._value):
-            return self
-        new = copy.copy(self)
-        if isinstance(before, Hurdle) and len(before._value):
-            new._value, new._unit, new._root = before._value, before._unit, before._root
-            return new
-        x = Diagonal().check(X)
-        d = x.shape[1]
-        new._value = np.array([amounts.common_value(column[~np.isnan(column)]) for column in x.T])
-        if self.value is not None:
-            new._value = _values(self.value, d)
-        if self.unit is not None:
-            new._unit, new._root = positive_vector(self.unit, d, "unit"), np.zeros(d, dtype=bool)
-        else:
-            both = zip(x.T, new._value, strict=True)
-            others = [column[~np.isnan(column) & (column != v)] for column, v in both]
-            new._unit, new._root = amounts.scales_of(others)
-        if self.root is not None:
-            new._root = finite_vector(self.root, d, "root") != 0.0
-        return new
-
     @property
-    def scale(self) -> tuple[Array, NDArray[np.bool_]]:
-        """The units of columns (d,), and whether roots are taken above these (d,)."""
-        return self._unit, self._root
-
-    def check(self, X: Points) -> Points:
-        """Return rows (n, 2 d): whether each entry is another than the common value, and these.
-
-        The amounts are on the scale. NaN stands for what is missing: the amounts at the common
-        value, and whether it is that in a column that has none.
-        """
-        if not len(self._value):
-            return self.meet(X, None).check(X)
-        x = Diagonal().check(X)
-        other = self._value != x
-        unknown = np.isnan(x) | np.isnan(self._value)
-        scaled = amounts.on_scale(np.where(other, x, np.nan), *self.scale)
-        return np.concatenate([np.where(unknown, np.nan, other), scaled], axis=1)
-
-    def sound(self, X: Points) -> bool:
-        """Whether rows have the form that `check` returns."""
-        d = len(self._value)
-        if not isinstance(X, np.ndarray):
-            return False
-        return Bernoulli().sound(X[:, :d]) and Diagonal().sound(X[:, d:])
-
-    def width(self, d: int) -> int:
-        """Return how many columns checked rows have."""
-        return 2 * d
-
-    def table_numbers(self, X: Array) -> Array:
-        """Return the amounts of checked rows in the table's units, the common values included."""
-        d = len(self._value)
-        return self.unscaled(X[:, :d], X[:, d:])
-
-    def columns_taken(self) -> int:
-        """Return how many columns checked rows have."""
-        return 2 * len(self._value)
-
-    def prepare(self, X: Points) -> Self:
-        """Return a copy with its priors, the open parts of these still to be adapted."""
-        self.check_given()
-        new = copy.copy(self)._with_columns()
-        amount = self.amount or Diagonal()
-        new._step = np.zeros(len(self._value))
-        if (amount.variance if isinstance(amount, Diagonal) else amount.cov) is None:
-            x = amounts.off_scale(X[:, new._columns[1]], *self.scale)
-            new._step = rounding.steps(x, column_frame(x)[1])
-        rows = new.unrounded(X, 0)
-        pairs = zip((self.presence or Bernoulli(), amount), new._columns, strict=True)
-        return new._having([prepared_beside(f, rows[:, c]) for f, c in pairs])._with_parts()
-
-    def _with_columns(self) -> Self:
-        """Set where the two parts are in this copy's checked rows."""
-        self._columns = slices([len(self._value)] * 2)
-        return self
+    def form(self) -> HurdleEncoder:
+        """The common values, and the scale of the others."""
+        assert isinstance(self.encoder, HurdleEncoder)
+        return self.encoder
 
     def as_wide_as_all(self) -> Self:
         """Return the copy that expects amounts in a cluster as wide as all, see `Diagonal`."""
@@ -208,71 +120,13 @@ class Hurdle(Joined):
             new = self._having([self._set_aside, amount])
             new._set_aside = None
             return new
-        none = np.isnan(self._value).all() or not self.completes
+        none = np.isnan(self.form.value_).all() or not self.completes
         if none or not alone or self._set_aside is not None:
             return self
         assert isinstance(presence, Bernoulli)
         new = self._having([presence.in_common(), amount])
         new._set_aside = presence
         return new
-
-    def to_saved(self) -> dict[str, Any]:
-        """Return the scale and the two families; columns without a common value by a mask."""
-        if not self._parts:
-            return {}
-        none = np.isnan(self._value)
-        scale = {"value": np.where(none, 0.0, self._value), "none": none.astype(np.float64)}
-        scale |= {"unit": self._unit, "root": self._root.astype(np.float64)}
-        return {**scale, "step": self._step, "families": list(self._families)}
-
-    def from_saved(self, saved: Mapping[str, Any]) -> Self:
-        """Return the prepared copy that `to_saved` describes."""
-        numbers = {name: value for name, value in saved.items() if name != "families"}
-        forms = {"value": "d", "none": "d", "unit": "d+", "root": "d?", "step": "d"}
-        found = checked(numbers, forms)
-        families = saved.get("families")
-        if not isinstance(families, list) or len(families) != 2:
-            raise ValueError("a hurdle has not its two families")
-        presence, amount = families
-        if type(presence) is not Bernoulli or type(amount) not in (Diagonal, Gaussian):
-            raise ValueError("a hurdle's families are of other kinds")
-        new = copy.copy(self)
-        new._value = np.where(found["none"] > 0, np.nan, found["value"])
-        new._unit, new._step = found["unit"], found["step"]
-        new._root = found.get("root", np.zeros(len(new._unit))) > 0  # there were none once
-        if any(family.columns_taken() != len(new._value) for family in families):
-            raise ValueError("a hurdle's families are not for its columns")
-        new._families = [beside_others(family) for family in families]
-        return new._with_columns()._with_parts()
-
-    def hyperparameters(self) -> dict[str, Any]:
-        """Return the scale and the priors, as families."""
-        presence, amount = (type(f)(**f.hyperparameters()) for f in self._families)
-        scale = {"value": self._value.copy(), "unit": self._unit.copy(), "root": self._root.copy()}
-        return {**scale, "presence": presence, "amount": amount}
-
-    # -- coarse columns -------------------------------------------------------------------------
-
-    @property
-    def cell_widths(self) -> Array:
-        """Widths (d,) of the cells of coarse columns, in data's units."""
-        return self._step
-
-    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
-        """Return checked rows with coarse amounts at places within their cells."""
-        if not self.is_coarse():
-            return X
-        coarse, own = self._step > 0, X[:, self._columns[1]]
-        x = amounts.off_scale(own, *self.scale)
-        moved = amounts.on_scale(rounding.unrounded(x, self._step, batch, first_row), *self.scale)
-        return np.concatenate([X[:, self._columns[0]], np.where(coarse, moved, own)], axis=1)
-
-    # -- the family proper ----------------------------------------------------------------------
-
-    def log_base(self, X: Points) -> Array:
-        """Return the sum of the parts' base measures, the change of scale included (n,)."""
-        stretch = amounts.log_stretch(X[:, self._columns[1]], *self.scale)
-        return super().log_base(X) - rowwise.sums(np.where(np.isnan(stretch), 0.0, stretch))
 
     def embed(self, X: Points) -> Array:
         """Return both parts in units of their deviations, 0 for what is not there (n, 2 d).
@@ -290,15 +144,6 @@ class Hurdle(Joined):
 
     # -- how it shows itself --------------------------------------------------------------------
 
-    def parts(self, tau: Array) -> list[tuple[Family, Array]]:
-        """Return the families of the two parts of checked rows, with their posteriors."""
-        return list(zip(self._families, self._divided_posterior(tau), strict=True))
-
-    def unscaled(self, other: Array, amount: Array) -> Array:
-        """Return rows (n, d) of a table from the two parts of checked rows."""
-        common = (other == 0) & ~np.isnan(self._value)
-        return np.where(common, self._value, amounts.off_scale(amount, *self.scale))
-
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return what is typical of the columns, of the values that are not common, and the shares.
 
@@ -309,12 +154,12 @@ class Hurdle(Joined):
         other, scaled = (family.describe(own) for family, own in self.parts(tau))
         if "covariance" in scaled:
             scaled["variance"] = np.diagonal(scaled["covariance"], axis1=1, axis2=2)
-        none = np.isnan(self._value)
-        p, level = np.where(none, 1.0, other["probability"]), scaled["mean"]
-        value = np.where(none, 0.0, self._value) + 0.0 * p
-        places = level, np.sqrt(scaled["variance"])
-        everything = self._typical(p, *places, self._value)
-        others = self._typical(np.ones_like(p), *places, np.full_like(self._value, np.nan))
+        none = np.isnan(self.form.value_)
+        p = np.where(none, 1.0, other["probability"])
+        value = np.where(none, 0.0, self.form.value_) + 0.0 * p
+        places = scaled["mean"], np.sqrt(scaled["variance"])
+        everything = _range([self.form.quantile_of_all(x, p, *places) for x in _TYPICAL])
+        others = _range([self.form.quantile(x, *places) for x in _TYPICAL])
         others = {f"other_{key}": x for key, x in others.items()}
         bent = self._bent(others)
         mean, variance = others["other_mean"], others["other_variance"]
@@ -331,19 +176,10 @@ class Hurdle(Joined):
             **others,
         }
 
-    def _typical(self, p: Array, mean: Array, deviation: Array, value: Array) -> dict[str, Array]:
-        """Return medians and ranges (k, d) of columns, a share of which is normal on the scale."""
-        tail = amounts.TYPICAL
-        low, middle, high = (
-            amounts.quantile(level, p, mean, deviation, value, amounts.Scales(*self.scale))
-            for level in (tail, 0.5, 1.0 - tail)
-        )
-        return {"mean": middle, "variance": (0.5 * (high - low)) ** 2, "low": low, "high": high}
-
     def _bent(self, about: Mapping[str, Array]) -> NDArray[np.bool_]:
         """Whether columns (d,) have values so large that the scale is no longer straight there."""
         size = np.maximum(np.abs(about["other_low"]), np.abs(about["other_high"]))
-        return np.asarray(size.max(axis=0, initial=0.0) > _STRAIGHT * self._unit)
+        return np.asarray(size.max(axis=0, initial=0.0) > _STRAIGHT * self.form.unit_)
 
     def describe_columns(
         self, tau: Array, names: Sequence[Any], seen: Array | None = None
@@ -354,7 +190,7 @@ class Hurdle(Joined):
         """
         described = self.describe(tau)
         found, forms = by_column(described, names, seen), {}
-        for name, bent, value in zip(names, self._bent(described), self._value, strict=True):
+        for name, bent, value in zip(names, self._bent(described), self.form.value_, strict=True):
             keys = ["median", "low", "high"] if bent else ["mean", "variance", "low", "high"]
             if not np.isnan(value):
                 keys += ["common_value", "common_share", *(f"other_{key}" for key in keys)]
@@ -378,8 +214,7 @@ class Hurdle(Joined):
         return groups[0], groups[1]
 
 
-def _values(value: ArrayLike, d: int) -> Array:
-    """Return common values (d,) as they were given, NaN for none."""
-    given = as_floats(value, "value")
-    none = np.isnan(given)
-    return np.where(none, np.nan, finite_vector(np.where(none, 0.0, given), d, "value"))
+def _range(quantiles: Sequence[Array]) -> dict[str, Array]:
+    """Return a median and the range about it (k, d)."""
+    low, middle, high = quantiles
+    return {"mean": middle, "variance": (0.5 * (high - low)) ** 2, "low": low, "high": high}

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from scstream.families.columns import columns_of, numbers_of
 from scstream.families.contract import Array, Family
-from scstream.families.saved import checked
 from scstream.families.scores import LinearScore, Points
+from scstream.support.saved import checked
 
 
 class Idle(Family):

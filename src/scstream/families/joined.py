@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.families import rowwise
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.gaps import Completion
 from scstream.families.product_blocks import slices
 from scstream.families.product_scores import SumScore, completion_of
 from scstream.families.scores import LinearScore, Points, Score
+from scstream.support import rowwise
 
 
 class Joined(Family):
@@ -61,6 +61,36 @@ class Joined(Family):
         """Return a copy with each part's family changed, given its part of the clusters."""
         parts = zip(self._families, self._divided(clusters), strict=True)
         return self._having([change(family, s) for family, s in parts])
+
+    # -- rows -----------------------------------------------------------------------------------
+
+    def columns_taken(self) -> int | None:
+        """Return how many columns checked rows have, None as long as that is not known."""
+        return self._columns[-1].stop if self._columns else None
+
+    def width(self, d: int) -> int:
+        """Return the same: columns of the table in no part are left out."""
+        return self._columns[-1].stop if self._columns else d
+
+    def sound(self, X: Points) -> bool:
+        """Whether rows have the form that `check` returns."""
+        if not isinstance(X, np.ndarray):
+            return False
+        parts = zip(self._families, self._columns, strict=True)
+        return all(f.sound(sparse.csr_array(X[:, c]) if f.sparse else X[:, c]) for f, c in parts)
+
+    def is_coarse(self) -> bool:
+        """Whether some part is."""
+        return any(family.is_coarse() for family in self._families)
+
+    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
+        """Return rows with the coarse numbers of each part at places within their cells."""
+        out = X
+        for family, columns in zip(self._families, self._columns, strict=True):
+            if family.is_coarse():
+                out = X.copy() if out is X else out
+                out[:, columns] = family.unrounded(X[:, columns], batch, first_row)
+        return out
 
     # -- set-up ---------------------------------------------------------------------------------
 

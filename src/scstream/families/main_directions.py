@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families.frame import column_frame
+from scstream.encoders.frame import column_frame
 from scstream.families.how_many import MOST, how_many, may_be_wide, principal
 from scstream.families.scores import Array
 from scstream.families.subspace import Subspace

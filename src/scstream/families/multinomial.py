@@ -20,8 +20,8 @@ from scstream.families.count_scores import CountRows, CountScore
 from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most, most_probable
-from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, Points, Score
+from scstream.support.given import positive_vector
 from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln
 
-from scstream.families import rowwise
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
 from scstream.families.factorised import Plane, observed_mean
-from scstream.families.given import positive_vector
 from scstream.families.merging import best_merged
 from scstream.families.poisson import Poisson, RisingScore
 from scstream.families.scores import Labels, Points, Score, to_dense
+from scstream.support import rowwise
+from scstream.support.given import positive_vector
 from scstream.support.once import once
 
 Ints = NDArray[np.int64]

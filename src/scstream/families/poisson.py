@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from scstream import core
-from scstream.families import rowwise
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most
 from scstream.families.factorised import Factorised, Plane, observed_mean
-from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
+from scstream.support import rowwise
+from scstream.support.given import positive_vector
 
 _NONE, _NO_LABELS = np.zeros(0), np.zeros(0, dtype=np.int64)
 _SHAPES = 2.0 ** np.arange(-4, 8)  # shapes of the prior among which the evidence chooses
@@ -67,10 +67,6 @@ class Poisson(Factorised):
     def refusal(self, x: Array) -> str | None:
         """Return why numbers cannot be counts."""
         return not_counts(x)
-
-    def table_numbers(self, X: Array) -> Array:
-        """Return the counts, which checked rows are."""
-        return X
 
     def prepare(self, X: Points) -> Self:
         """Return a copy with a prior, the open parts of it still to be adapted."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 
 from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Block, Family
@@ -147,24 +146,9 @@ class Product(Joined):
             raise ValueError("a block's family does not fit its columns")
         return self.of_prepared(made, places)
 
-    def columns_taken(self) -> int:
-        """Return how many columns checked rows have."""
-        return self._columns[-1].stop if self._columns else 0
-
-    def width(self, d: int) -> int:
-        """Return the same: columns of the table in no block are left out."""
-        return self.columns_taken()
-
     def independent_blocks(self, d: int) -> list[Block]:
         """Return the blocks, each with its columns in the table."""
         return [Block(f, p) for f, p in zip(self._families, self._places, strict=True)]
-
-    def sound(self, X: Points) -> bool:
-        """Whether rows have the form that `check` returns."""
-        if not isinstance(X, np.ndarray):
-            return False
-        blocks = zip(self._families, self._columns, strict=True)
-        return all(f.sound(sparse.csr_array(X[:, c]) if f.sparse else X[:, c]) for f, c in blocks)
 
     def of_prepared(self, families: Sequence[Family], places: Sequence[Sequence[int]]) -> Self:
         """Return the copy whose blocks have these families, prepared, and these columns."""
@@ -180,21 +164,6 @@ class Product(Joined):
     def split_posterior(self, tau: Array) -> list[Array]:
         """Return each block's ``tau`` (..., p)."""
         return self._divided_posterior(tau)
-
-    # -- coarse columns -------------------------------------------------------------------------
-
-    def is_coarse(self) -> bool:
-        """Whether some block is."""
-        return any(family.is_coarse() for family in self._families)
-
-    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
-        """Return rows with the coarse numbers of each block at places within their cells."""
-        if not self.is_coarse():
-            return X
-        out = X.copy()
-        for family, columns in zip(self._families, self._columns, strict=True):
-            out[:, columns] = family.unrounded(X[:, columns], batch, first_row)
-        return out
 
     # -- the family proper ----------------------------------------------------------------------
 

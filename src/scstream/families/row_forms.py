@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families import rounding
+from scstream.encoders import rounding
 from scstream.families.gaps import NO_ROWS, Completion
 from scstream.families.scores import Array, Points, Score
 
@@ -25,6 +25,7 @@ class RowForms:
     real: ClassVar[bool] = False
     learns_tails: ClassVar[bool] = False
     tames: bool = False
+    _step: Array = np.zeros(0)  # (d,): the width of the cells of columns whose numbers are coarse
 
     def check(self, X: Points) -> Points:
         """Return numeric rows in the form that the family uses, or raise `ValueError`."""
@@ -51,21 +52,11 @@ class RowForms:
         """Return how many columns the checked rows of d columns of a table have."""
         return d
 
-    def table_numbers(self, X: Array) -> Array | None:
-        """Return the numbers of the table (n, d) that checked rows stand for, None for no such."""
-        return X if self.real else None
-
     # -- coarse columns -------------------------------------------------------------------------
 
-    @property
-    def cell_widths(self) -> Array:
-        """Widths (d,) of the cells that numbers of coarse columns stand for; 0 for others."""
-        return np.zeros(0)
-
     def is_coarse(self) -> bool:
-        """Whether the numbers of some column stand for cells, see `unrounded`."""
-        widths = self.cell_widths
-        return len(widths) > 0 and bool(widths.any())
+        """Whether the numbers of some column stand for cells; that is asked twice a batch."""
+        return bool(self._step.any())
 
     def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
         """Return checked rows with each number of a coarse column moved to a place near its cell.
@@ -73,7 +64,7 @@ class RowForms:
         The places depend on nothing but the numbers of the batch and of the rows, of which the
         first one's is given.
         """
-        return rounding.unrounded(X, self.cell_widths, batch, first_row)
+        return rounding.unrounded(X, self._step, batch, first_row)
 
     # -- the coordinates in which it computes ---------------------------------------------------
 

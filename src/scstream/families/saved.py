@@ -1,25 +1,20 @@
-"""What a checkpoint saves of a family, and checks of what a family finds of itself in one.
-
-The form of an attribute is a number, "", a vector, "d", or a matrix, "dd": a letter stands for a
-number of columns, the same everywhere in a family. "d" are the columns in which it computes, "w"
-those of the rows where these are more. "+" behind it means positive, "?" that the attribute may be
-absent.
-"""
+"""What a checkpoint saves of a family."""
 
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from scstream.families.scores import Array
+from scstream.support.saved import checked, parameters_of
 
 
 class Saved:
-    """The part of a family that is saved: the constructor's arguments, and what it has learned."""
+    """The part of a family that is saved: the constructor's arguments, and what it has learned.
+
+    The latter is named in ``kept``, with forms as `scstream.support.saved` has them. "d" are the
+    columns in which the family computes, "w" those of the rows where these are more.
+    """
 
     kept: ClassVar[Mapping[str, str]] = {}
 
@@ -57,43 +52,3 @@ class Saved:
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior's hyper-parameters in the user's terms and units."""
         return {name: getattr(self, name) for name in parameters_of(type(self))}
-
-
-def checked(saved: Mapping[str, Any], forms: Mapping[str, str]) -> dict[str, Any]:
-    """Return attributes by name, all of them sound, or raise `ValueError`."""
-    needed = {name for name, form in forms.items() if not form.endswith("?")}
-    if not needed <= set(saved) <= set(forms):
-        raise ValueError(f"the family's attributes are {sorted(saved)}, not {sorted(forms)}")
-    out: dict[str, Any] = {}
-    size: dict[str, int] = {}
-    for name, form in forms.items():
-        if name not in saved:
-            continue
-        form = form.removesuffix("?")
-        positive, axes = form.endswith("+"), form.removesuffix("+")
-        value = numbers(saved[name], name, len(axes), positive=positive)
-        if axes:
-            expected = tuple(map(size.setdefault, axes, value.shape))
-            if value.shape != expected:
-                raise ValueError(f"{name} has shape {value.shape}, not {expected}")
-        out[name] = value if axes else float(value)
-    return out
-
-
-def numbers(value: Any, name: str, axes: int, *, positive: bool = False) -> Array:
-    """Return finite numbers, not none of them, with that many axes."""
-    kinds = np.ndarray if axes else int | float
-    if not isinstance(value, kinds) or isinstance(value, bool):
-        raise ValueError(f"{name} is of type {type(value).__name__}")
-    array = np.asarray(value)
-    out: Array = array if array.dtype == np.float64 else array.astype(np.float64)
-    if array.dtype.kind not in "fi" or out.ndim != axes or out.size == 0:
-        raise ValueError(f"{name} has the shape {out.shape} and the type {array.dtype}")
-    if not np.all(np.isfinite(out)) or (positive and np.any(out <= 0)):
-        raise ValueError(f"{name} is not finite{' and positive' if positive else ''}")
-    return out
-
-
-def parameters_of(kind: type) -> list[str]:
-    """Return the names of what a family's constructor takes."""
-    return list(inspect.signature(kind).parameters)

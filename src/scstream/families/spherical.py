@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from scstream.families import rowwise
 from scstream.families.contract import Array
 from scstream.families.diagonal import Diagonal, Posterior
-from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
+from scstream.support import rowwise
+from scstream.support.given import positive_vector
 
 
 class Spherical(Diagonal):

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scstream import core
 from scstream.families.gaps import rows_with_gaps
 from scstream.families.how_many import principal
-from scstream.families.saved import checked
 from scstream.families.scores import Array
 from scstream.support.arithmetic import numpy_defaults
+from scstream.support.saved import checked
 
 _RUN = 128  # rows that stay near the processor
 _NEWCOMERS = 1.5  # times the noise of the first rows that further ones may have, if all is well

@@ -153,7 +153,7 @@ def new_categories(before: Family, now: Family, table: Columns) -> tuple[Widenin
             for i, (a, b) in enumerate(zip(old.known, new.known, strict=True)):
                 if len(b) > len(a):
                     had, has = (counted(len(x), "category", "categories") for x in (a, b))
-                    run = new.run_name(i) if isinstance(new, OneHot) else None
+                    run = new.form.run_name(i) if isinstance(new, OneHot) else None
                     out.append(Widening(run or str(table.labels[places[i]]), had, has))
     return tuple(out)
 
@@ -232,7 +232,7 @@ def _carried(old: Family, s: Array, columns: Sequence[int], new: Family) -> Arra
     if isinstance(old, Poisson):
         spread = old.select(list(columns)).spread([n, x])
         squares = n * spread + x * x / np.maximum(n, 1e-300)
-    squares = squares + n * new.cell_widths**2 / 12.0
+    squares = squares + n * new._step**2 / 12.0
     shift, scale = new.frame
     z = (x - n * shift) / scale
     zz = (squares - 2.0 * shift * x + n * shift**2) / scale**2

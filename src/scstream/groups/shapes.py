@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
+from scstream.families.encoded import Encoded
 from scstream.families.packed import unpack
-from scstream.families.recoded import Recoded
 from scstream.sampler.learner import Learner
 from scstream.sampler.rules import Rules
 from scstream.support.frozen import frozen
@@ -39,8 +39,8 @@ class Shapes:
         if family.independent_blocks(0)[0].family is not family:
             return None  # blocks of columns, of which some only may be Gaussian
         tau = family.prior + totals
-        if isinstance(family, Recoded):  # rows are in its form
-            family, tau = family.part(tau)
+        if isinstance(family, Encoded) and len(family.inner) == 1:  # rows are in its form
+            family, tau = family.parts(tau)[0]
         described = family.describe(tau)
         mean = described.get("mean", np.empty(0))
         if mean.ndim != 2 or mean.shape[1] > rules.group_columns:

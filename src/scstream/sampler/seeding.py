@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
+from scstream.core.k_means import k_means, sums_of_groups
 from scstream.families.contract import Array, Family
-from scstream.families.k_means import k_means, sums_of_groups
 from scstream.families.scores import Points
 from scstream.sampler.rules import RULES, Rules
 

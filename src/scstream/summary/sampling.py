@@ -10,9 +10,8 @@ from scipy.stats import vonmises_fisher
 
 from scstream import validation as check
 from scstream.families.contract import Array, Family
-from scstream.families.hurdle import Hurdle
+from scstream.families.encoded import Encoded
 from scstream.families.packed import roots_of
-from scstream.families.recoded import Recoded
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -42,12 +41,10 @@ def sample_rows(model: ScStream, n: int, random_state: Any) -> tuple[NDArray[Any
 
 def _draw(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generator) -> Any:
     """Return rows (n, d) of a block of columns, each of the cluster in its place."""
-    if isinstance(family, Hurdle):
-        parts = family.parts(tau)
-        return family.unscaled(*(_draw(part, own, place, d, rng) for part, own in parts))
-    if isinstance(family, Recoded):
-        inner, own = family.part(tau)
-        return family.as_table(_draw(inner, own, place, family.width(d), rng))
+    if isinstance(family, Encoded):
+        each = zip(family.parts(tau), family.form.widths, strict=True)
+        codes = [_draw(part, own, place, width, rng) for (part, own), width in each]
+        return family.form.decode(np.concatenate(codes, axis=1))
     about = family.describe(tau)
     if "value" in about:  # of constant columns
         return about["value"][place]

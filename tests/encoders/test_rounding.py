@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import ScStream
-from scstream.families import rounding
+from scstream.encoders import rounding
 
 N = 2000
 CELL = 0.45 * np.sqrt(12.0)  # steps that a cell is wide: places deviate by .45 steps

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scstream.core import Floats as Array
 from scstream.core import approach, choose_nearest
-from scstream.families.scores import Array, Points
 from scstream.support.threads import over_rows
 
 _ROUNDS = 4  # after the centres of k-means++
@@ -15,7 +17,7 @@ _BLOCK = 4096  # rows that are taken at a time
 _FEW_COLUMNS = 32  # up to which products of rows with the centres that may be near are fastest
 
 
-def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def k_means(E: Any, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return labels (n,) of a rough k-means clustering, numbered from 0 without gaps."""
     if isinstance(E, np.ndarray):
         E = np.ascontiguousarray(E, dtype=np.float64)
@@ -28,7 +30,7 @@ def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return z
 
 
-def _choose_nearest(E: Points, square: Array, centres: Array, z: NDArray[np.int64]) -> None:
+def _choose_nearest(E: Any, square: Array, centres: Array, z: NDArray[np.int64]) -> None:
     """Fill which of the centres (m, d) is nearest to each row (n,), from one that may be."""
     product = centres @ centres.T
     lengths = product.diagonal().copy()
@@ -43,7 +45,7 @@ def _choose_nearest(E: Points, square: Array, centres: Array, z: NDArray[np.int6
     over_rows(job, len(z), width=len(centres))
 
 
-def _factors(E: Points, centres: Array) -> tuple[Array, Array]:
+def _factors(E: Any, centres: Array) -> tuple[Array, Array]:
     """Return rows and centres as the core takes them: of sparse or wide rows it is the products."""
     if isinstance(E, np.ndarray) and E.shape[1] <= _FEW_COLUMNS:
         return E, centres
@@ -56,7 +58,7 @@ def _numbered(z: NDArray[np.int64]) -> NDArray[np.int64]:
     return place[z]
 
 
-def sums_of_groups(E: Points, z: NDArray[np.int64]) -> tuple[Array, Array]:
+def sums_of_groups(E: Any, z: NDArray[np.int64]) -> tuple[Array, Array]:
     """Return the sums (k, d) of rows by their labels, none of which is missing, and how many."""
     n, rows = np.bincount(z), len(z)
     member = sparse.csc_array((np.ones(rows), z, np.arange(rows + 1)), shape=(len(n), rows))
@@ -66,7 +68,7 @@ def sums_of_groups(E: Points, z: NDArray[np.int64]) -> tuple[Array, Array]:
 
 
 def _plus_plus(
-    E: Points, square: Array, m: int, rng: np.random.Generator
+    E: Any, square: Array, m: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw rows as centres, each with probability proportional to its squared distance from others.
 
@@ -86,5 +88,5 @@ def _plus_plus(
         pick = min(pick, n - 1)
 
 
-def _row(E: Points, i: int) -> Array:
+def _row(E: Any, i: int) -> Array:
     return E[i : i + 1] if isinstance(E, np.ndarray) else E[[i]].toarray()

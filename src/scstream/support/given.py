@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from scstream.families.scores import Array
+Array = NDArray[np.float64]
 
 
 def as_floats(value: Any, name: str) -> Array:

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtri, xlog1py
 
-from scstream.families import rowwise
-from scstream.families.k_means import k_means, sums_of_groups
-from scstream.families.scores import Array
+from scstream.core import Floats as Array
+from scstream.core.k_means import k_means, sums_of_groups
+from scstream.support import rowwise
 
 ADDED = 0.375  # to each count: then the roots of rare ones have about the deviation of others
 _FEWEST_ROWS = 60  # that show it,

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import ScStream
-from scstream.families.determined import determined
+from scstream.encoders.determined import determined
 from scstream.families.packed import upper
 from scstream.families.pooling import pooled
 

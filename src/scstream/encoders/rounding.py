@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from scstream.families.scores import Array, Points
+from scstream.core import Floats as Array
 
 _ROWS = 4096  # about so many show how coarse columns are
 _TIES = 4  # rows for each different number of a coarse column, at least
@@ -31,7 +31,7 @@ _CELL = 0.45 * np.sqrt(12.0)  # steps that a cell is wide: places deviate by .45
 _CELL_OF_FEW = 0.5 * np.sqrt(12.0)  # the same where the column deviates by less than a step
 
 
-def steps(X: Points, scale: Array) -> Array:
+def steps(X: Array, scale: Array) -> Array:
     """Return the width of the cells of each column (d,), 0 where it is fine; missing is NaN.
 
     That is the middle gap between neighbouring numbers, and some more: cells overlap. A column of
@@ -83,7 +83,7 @@ def widened(scale: Array, step: Array) -> Array:
     return np.where(_alone(step, scale), step, np.hypot(scale, step / np.sqrt(12.0)))
 
 
-def unrounded(X: Points, step: Array, batch: int, first_row: int) -> Points:
+def unrounded(X: Array, step: Array, batch: int, first_row: int) -> Array:
     """Return rows with each coarse number at some place about its cell.
 
     The places depend on the numbers of the batch, of the row in it, and of the column alone.

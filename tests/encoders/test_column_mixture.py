@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scstream.families.column_mixture import (
+from scstream.encoders.column_mixture import (
     log_evidence,
     log_evidence_of_counts,
     representatives,

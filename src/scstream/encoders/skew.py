@@ -1,9 +1,4 @@
-"""Columns of amounts: the value that many rows have exactly, and the scale of the others.
-
-The scale is ``unit * arcsinh(x / unit)``, or ``4 * unit * sinh(arcsinh(x / unit) / 4)``.
-Amounts far below the unit are what they are on it, those far above go by their logarithms or by
-their fourth roots. Every number has a place on it, also one that comes later.
-"""
+"""Which value many rows have exactly, and which scale suits the others."""
 
 from __future__ import annotations
 
@@ -13,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expm1, ndtr, ndtri
 
-from scstream.families import rowwise
-from scstream.families.column_mixture import log_evidence, representatives
-from scstream.families.scores import Array
+from scstream.core import Floats as Array
+from scstream.encoders.column_mixture import log_evidence, representatives
+from scstream.encoders.scale import log_stretch, on_scale
 
 _COMMON = 0.05  # the share of rows that a common value has at least,
 _COMMON_ROWS = 10  # how many these are,
@@ -35,9 +29,6 @@ _REMEMBERED = 4096  # columns, as a table is looked at twice
 _NARROW = 0.2  # of the mean: a deviation with which they never do
 _STRAIGHT = 1e6  # times the largest amount: a unit above which none is
 _TINY = 1e-150  # the least unit
-_FAR = 1e150  # units that are as far as the scale goes
-_LEAST = 1e-12  # chance that a normal number is less is as small as one need be
-TYPICAL = 0.15865525393145707  # chance that a normal number is a deviation below its mean
 
 
 def common_value(x: Array) -> float:
@@ -138,61 +129,3 @@ def log_evidence_on_scale(points: Array, unit: float, *, root: bool = False) -> 
     """Return how well normal distributions on the scale of a unit describe points (n,)."""
     y = on_scale(points[:, None], np.array([unit]), np.array([root]))
     return log_evidence(y[:, 0]) - float(log_stretch(y, np.array([unit]), np.array([root])).sum())
-
-
-def on_scale(x: Array, unit: Array, root: NDArray[np.bool_]) -> Array:
-    """Return the places of amounts (n, d) on the scale."""
-    t = np.clip(x / unit, -_FAR, _FAR)
-    size = np.abs(t)
-    above = size + t * t / (1.0 + np.sqrt(1.0 + t * t))  # is exp(arcsinh(size)) - 1
-    out: Array = np.sign(t) * rowwise.log1p(above)
-    if root.any():
-        fourth = np.sqrt(np.sqrt(1.0 + above))
-        out = np.where(root, np.sign(t) * 2.0 * (fourth - 1.0 / fourth), out)
-    return unit * out
-
-
-def off_scale(y: Array, unit: Array, root: NDArray[np.bool_]) -> Array:
-    """Return the amounts at places (n, d) on the scale."""
-    t = y / unit
-    out: Array = np.sinh(np.where(root, 0.0, t))
-    if root.any():
-        out = np.where(root, np.sign(t) * np.sinh(_size(t)), out)
-    return unit * out
-
-
-def log_stretch(y: Array, unit: Array, root: NDArray[np.bool_]) -> Array:
-    """Return the log of how many units of the data one of the scale is, at places (n, d)."""
-    t = y / unit
-    out = _log_cosh(np.abs(t))
-    if root.any():
-        size = _size(t)
-        out = np.where(root, _log_cosh(size) - _log_cosh(0.25 * size), out)
-    return out
-
-
-def quantile(
-    level: float, share: Array, mean: Array, deviation: Array, value: Array, scale: Scales
-) -> Array:
-    """Return a quantile (k, d) of columns of which a share is normal on the scale.
-
-    The others have the common value; NaN for columns without one, whose share is 1.
-    """
-    at = on_scale(np.where(np.isnan(value), 0.0, value) + 0.0 * share, *scale)
-    below = share * ndtr((at - mean) / deviation)  # of all values, those below the common one
-    common = (level >= below) & (level <= below + 1.0 - share) & ~np.isnan(value)
-    own = np.where(level < below, level, level - (1.0 - share)) / share
-    own = np.where(np.isnan(value), level, np.clip(own, _LEAST, 1.0 - _LEAST))
-    with np.errstate(over="ignore"):
-        x = np.clip(off_scale(mean + deviation * ndtri(own), *scale), -_FAR, _FAR)
-    return np.where(common, value, x)
-
-
-def _size(t: Array) -> Array:
-    """Return ``arcsinh`` of amounts in units, at places (n, d) on the scale of roots."""
-    w = np.minimum(0.25 * np.abs(t), _FAR)
-    return 4.0 * rowwise.log1p(w + w * w / (1.0 + np.sqrt(1.0 + w * w)))
-
-
-def _log_cosh(t: Array) -> Array:
-    return t + rowwise.log1p(0.5 * expm1(-2.0 * t))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scstream.families.row_totals import of_one_total, totals_tell
+from scstream.encoders.row_totals import of_one_total, totals_tell
 
 
 def rates(rng, n, d=8, k=4):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from scstream.families.scores import Array
+from scstream.core import Floats as Array
 
 _POINTS = 256  # so many represent a column
 _GROUPS = 8  # of neighbours, to start from

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from scstream.families.frame import OUTLYING, ROUNDING
-from scstream.families.scores import Array, Points
+from scstream.core import Floats as Array
+from scstream.encoders.frame import OUTLYING, ROUNDING
 from scstream.support.blas import single_threaded
 
 _ROWS = 4096  # about so many are looked at,
@@ -27,7 +27,7 @@ _TINY = 1e-300
 
 
 @single_threaded()  # more threads may give other last digits
-def determined(X: Points, step: Array) -> tuple[Array, Array | None]:
+def determined(X: Array, step: Array) -> tuple[Array, Array | None]:
     """Return widths of cells (d,) of rows, those of determined columns included, and a place (d,).
 
     That is where means are expected if the columns' middles will not do, otherwise None.

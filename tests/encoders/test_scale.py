@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from scstream.families import amounts
+from scstream.encoders import HurdleEncoder, scale, skew
 
 LOGS, ROOTS = np.array([False]), np.array([True])
 
 
 def unit_of(x):
-    return amounts.scales_of([x]).unit[0]
+    return skew.scales_of([x]).unit[0]
 
 
 def column(name, n, rng):
@@ -52,23 +52,23 @@ NONE = [
 @pytest.mark.parametrize("name", COMMON)
 def test_a_value_that_many_rows_have_is_found(name, n):
     for seed in range(5):
-        assert amounts.common_value(column(name, n, np.random.default_rng(seed))) == COMMON[name]
+        assert skew.common_value(column(name, n, np.random.default_rng(seed))) == COMMON[name]
 
 
 @pytest.mark.parametrize("n", [200, 1_000, 5_000])
 @pytest.mark.parametrize("name", NONE)
 def test_counts_flags_ratings_and_rounded_numbers_have_none(name, n):
     for seed in range(5):
-        assert np.isnan(amounts.common_value(column(name, n, np.random.default_rng(seed))))
+        assert np.isnan(skew.common_value(column(name, n, np.random.default_rng(seed))))
 
 
 def test_the_scale_is_straight_below_the_unit_and_logarithmic_above() -> None:
     small, large = np.array([[1e-6, -2e-6]]), np.array([[1e6, -2e8]])
-    assert_allclose(amounts.on_scale(small, 1.0, LOGS), small, rtol=1e-12)
+    assert_allclose(scale.on_scale(small, 1.0, LOGS), small, rtol=1e-12)
     sign, twice = np.sign(large), 2.0 * np.abs(large)
-    assert_allclose(amounts.on_scale(large, 1.0, LOGS), sign * np.log(twice))
-    assert_allclose(amounts.on_scale(small, 1.0, ROOTS), small, rtol=1e-9)
-    assert_allclose(amounts.on_scale(large, 1.0, ROOTS), sign * 2.0 * twice**0.25, rtol=1e-2)
+    assert_allclose(scale.on_scale(large, 1.0, LOGS), sign * np.log(twice))
+    assert_allclose(scale.on_scale(small, 1.0, ROOTS), small, rtol=1e-9)
+    assert_allclose(scale.on_scale(large, 1.0, ROOTS), sign * 2.0 * twice**0.25, rtol=1e-2)
 
 
 @pytest.mark.parametrize("root", [LOGS, ROOTS, np.array([True, False])], ids=str)
@@ -76,27 +76,27 @@ def test_the_scale_is_straight_below_the_unit_and_logarithmic_above() -> None:
 def test_amounts_come_back_and_lengths_are_as_the_stretch_says(unit, root):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(50, 2)) * np.exp(rng.normal(0.0, 3.0, (50, 2)))
-    y = amounts.on_scale(x, unit, root)
+    y = scale.on_scale(x, unit, root)
     exact = ~root | (np.abs(x) > 1e-3 * unit)  # those of roots are differences
-    assert_allclose(amounts.off_scale(y, unit, root)[exact], x[exact], rtol=1e-10)
+    assert_allclose(scale.off_scale(y, unit, root)[exact], x[exact], rtol=1e-10)
     step = 1e-6 * np.abs(x)
-    ends = (amounts.on_scale(x + sign * step, unit, root) for sign in (1.0, -1.0))
+    ends = (scale.on_scale(x + sign * step, unit, root) for sign in (1.0, -1.0))
     slope = np.subtract(*ends) / (2.0 * step)
-    stretch = amounts.log_stretch(y, unit, root)
+    stretch = scale.log_stretch(y, unit, root)
     assert_allclose(-stretch[exact], np.log(slope[exact]), atol=1e-3)
 
 
 def test_skewed_amounts_go_by_their_logarithms_others_stay_what_they_are() -> None:
     rng = np.random.default_rng(0)
     skewed, normal = np.exp(rng.normal(3.0, 1.5, 500)), rng.normal(100.0, 5.0, 500)
-    assert unit_of(skewed) < np.median(skewed) < amounts.straight_unit(skewed)
+    assert unit_of(skewed) < np.median(skewed) < skew.straight_unit(skewed)
     assert unit_of(-skewed) == unit_of(skewed)
     both = np.concatenate([skewed, [-1.0]])
-    assert unit_of(both) == amounts.straight_unit(both)
+    assert unit_of(both) == skew.straight_unit(both)
     wide = rng.uniform(0.0, 1.0, 500)
     for x in (normal, wide):
-        assert unit_of(x) == amounts.straight_unit(x)
-        assert_allclose(amounts.on_scale(x, unit_of(x), LOGS), x, rtol=1e-11)
+        assert unit_of(x) == skew.straight_unit(x)
+        assert_allclose(scale.on_scale(x, unit_of(x), LOGS), x, rtol=1e-11)
 
 
 def clusters(means, log_deviation, n, seed):
@@ -110,13 +110,13 @@ def clusters(means, log_deviation, n, seed):
 def test_what_counts_is_the_shape_of_clusters_wherever_they_are(means, n):
     for seed in range(4):
         skewed = clusters(means, 0.8, n, seed)
-        assert amounts.is_skewed(skewed)
+        assert skew.is_skewed(skewed)
         assert unit_of(skewed) < np.percentile(skewed, 1.0)
-        assert n == 200 or amounts.is_skewed(np.append(skewed, [0.0, 0.0]))
+        assert n == 200 or skew.is_skewed(np.append(skewed, [0.0, 0.0]))
         rng = np.random.default_rng(seed)
         places = rng.choice(means, n)
-        assert not amounts.is_skewed(places * (1.0 + 0.05 * rng.normal(size=n)))
-        assert not amounts.is_skewed(1e3 + places.clip(0.0, 20.0) + rng.normal(size=n))
+        assert not skew.is_skewed(places * (1.0 + 0.05 * rng.normal(size=n)))
+        assert not skew.is_skewed(1e3 + places.clip(0.0, 20.0) + rng.normal(size=n))
 
 
 @pytest.mark.parametrize("n", [500, 3_000])
@@ -130,7 +130,7 @@ def test_roots_or_logarithms_are_what_all_columns_say(n):
         for seed in range(6):
             rng = np.random.default_rng(seed)
             columns = [rng.choice([1.0, 6.0], n) * some(rng) for _ in range(4)]
-            root = amounts.scales_of(columns).root
+            root = skew.scales_of(columns).root
             right[name] += int((root == (name == "roots")).sum())
     assert right["logs"] == 24  # of 24: there roots would divide clusters
     assert right["roots"] >= 16
@@ -139,20 +139,20 @@ def test_roots_or_logarithms_are_what_all_columns_say(n):
 def test_a_column_that_is_clear_decides_for_itself() -> None:
     rng = np.random.default_rng(0)
     logs, roots = np.exp(rng.normal(0.0, 1.5, 500)), rng.gamma(1.0, 1.0, 500)
-    assert amounts.scales_of([logs, *[roots + 0.0] * 4]).root.tolist() == [False] + [True] * 4
-    assert amounts.scales_of([logs, logs, roots]).root.tolist() == [False, False, True]
+    assert skew.scales_of([logs, *[roots + 0.0] * 4]).root.tolist() == [False] + [True] * 4
+    assert skew.scales_of([logs, logs, roots]).root.tolist() == [False, False, True]
     counted = np.ceil(20.0 * roots)
-    assert amounts.scales_of([counted, roots, 100.0 * counted]).root.tolist() == [False, True, True]
-    assert amounts.scales_of([]).root.tolist() == []
+    assert skew.scales_of([counted, roots, 100.0 * counted]).root.tolist() == [False, True, True]
+    assert skew.scales_of([]).root.tolist() == []
 
 
 def test_quantiles_are_those_of_drawn_amounts() -> None:
     rng = np.random.default_rng(0)
     z, own = rng.normal(size=(200_000, 2)), rng.random((200_000, 2)) < np.array([0.7, 1.0])
     mean, deviation = np.array([[5.0, 3.0]]), np.array([[1.5, 0.5]])
-    scale = amounts.Scales(np.array([0.5, 0.5]), np.array([True, False]))
-    share, value = np.array([[0.7, 1.0]]), np.array([40.0, np.nan])
-    x = np.where(own, amounts.off_scale(mean + deviation * z, *scale), value)
+    encoder = HurdleEncoder([40.0, np.nan], 0.5, [True, False]).fit(np.ones((2, 2)))
+    codes, share = mean + deviation * z, np.array([[0.7, 1.0]])
+    x = encoder.decode(np.concatenate([own, codes], axis=1))
     for level in (0.16, 0.4, 0.5, 0.84):
-        found = amounts.quantile(level, share, mean, deviation, value, scale)
+        found = encoder.quantile_of_all(level, share, mean, deviation)
         assert_allclose(found[0], np.quantile(x, level, axis=0), rtol=0.05)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scstream.families.scores import Array
+from scstream.core import Floats as Array
 from scstream.support.threads import over_rows
 
 _QUARTILES = 25.0, 50.0, 75.0

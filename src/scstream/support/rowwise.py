@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
 
-from scstream.families.scores import Array
+Array = NDArray[np.float64]
 
 
 def log(x: Any) -> Array:

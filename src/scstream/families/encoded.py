@@ -1,0 +1,155 @@
+"""Families of rows in another form: an encoder, and plain families of what it makes of columns."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from scstream.encoders import Encoder
+from scstream.families.columns import columns_of, finite_numbers
+from scstream.families.contract import Array, Family
+from scstream.families.joined import Joined
+from scstream.families.product_blocks import as_alone, beside_others, prepared_beside, slices
+from scstream.families.scores import Points
+from scstream.support.saved import parameters_of
+
+Kinds = tuple[type[Family], ...]
+
+
+class Encoded(Joined):
+    """Clusters of rows that an encoder turns into others.
+
+    A family of this kind names its encoder and the plain families of the blocks that this makes.
+    Parameters of its constructor that are not such a family are the encoder's.
+
+    Attributes
+    ----------
+    kind : type
+        Of the encoder.
+    inner : dict
+        For each block the parameter that gives its family, and which these may be: the first, by
+        default.
+    """
+
+    missing: ClassVar[bool] = True
+    tabular: ClassVar[bool] = True
+    kind: ClassVar[type[Encoder]]
+    inner: ClassVar[Mapping[str, Kinds]]
+
+    encoder: Encoder | None = None  # once it has met rows
+
+    def _open_encoder(self) -> Encoder:
+        """Return the encoder as the user gave it, or left it open."""
+        names = [name for name in parameters_of(type(self)) if name not in self.inner]
+        return self.kind(**{name: getattr(self, name) for name in names})
+
+    def _given(self) -> list[Family]:
+        """Return the families of the other form, as the user gave them or left them open."""
+        return [getattr(self, name) or kinds[0]() for name, kinds in self.inner.items()]
+
+    @property
+    def form(self) -> Encoder:
+        """The encoder, which has met rows."""
+        assert self.encoder is not None
+        return self.encoder
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def check_given(self) -> None:
+        """Raise `ValueError` if the parameters are not what they must be."""
+        for name, kinds in self.inner.items():
+            given = getattr(self, name)
+            if given is not None and type(given) not in kinds:
+                expected = " or ".join(kind.__name__ for kind in kinds)
+                raise ValueError(f"{name} must be a {expected}; got {given!r}.")
+        self._open_encoder().check_given()
+
+    def meet(self, X: Points, before: Family | None) -> Family:
+        """Return a copy that knows the other form, and whose families have met the rows."""
+        table, new = columns_of(X), copy.copy(self)
+        old = before if isinstance(before, Encoded) and before.encoder is not None else None
+        if old is not None:
+            new.encoder = old.encoder
+        elif self.encoder is None:
+            self.check_given()
+            rows = finite_numbers(table, self)
+            new.encoder = self._open_encoder().fitted(rows, table.labels)
+        new._families = self._families or self._given()
+        new._columns = slices(new.form.widths)
+        if any(family.text for family in new._families):
+            (own,), codes = new._families, new.form.encode(finite_numbers(table, self))
+            new._families = [own.meet(codes, old and old._families[0])]
+        return new
+
+    def check(self, X: Points) -> Points:
+        """Return rows in the other form, as the families take them."""
+        if self.encoder is None:
+            return self.meet(X, None).check(X)
+        codes = self.encoder.encode(finite_numbers(columns_of(X), self))
+        return codes if codes.dtype == np.float64 else self._families[0].check(codes)
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy whose families are prepared."""
+        new = copy.copy(self)
+        new.encoder = self.form.with_cells(X)
+        rows = new.encoder.spread(X, 0, 0)
+        pairs = zip(self._families, self._columns, strict=True)
+        new._families = [prepared_beside(family, rows[:, c]) for family, c in pairs]
+        return new._with_parts()
+
+    def enough_rows(self, d: int) -> int:
+        """Return how many rows set the families' priors for good."""
+        return max(as_alone(own).enough_rows(d) for own in self._families or self._given())
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return what the encoder has learned, and the families."""
+        return {**self.form.to_saved(), "families": list(self._families)} if self._parts else {}
+
+    def from_saved(self, saved: Mapping[str, Any]) -> Self:
+        """Return the prepared copy that `to_saved` describes."""
+        own = {name: value for name, value in saved.items() if name != "families"}
+        encoder, families = self._open_encoder().from_saved(own), saved.get("families")
+        kinds, widths = list(self.inner.values()), encoder.widths
+        if not isinstance(families, list) or len(families) != len(kinds):
+            raise ValueError("the families of the other form are others in number")
+        for family, some, width in zip(families, kinds, widths, strict=True):
+            if type(family) not in some or family.columns_taken() != width:
+                raise ValueError("the family within is of another kind, or for other columns")
+        new = self._having([beside_others(family) for family in families])
+        new.encoder, new._columns = encoder, slices(widths)
+        return new._with_parts()
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return what the encoder has learned, and the priors, as families."""
+        inner = (type(f)(**f.hyperparameters()) for f in self._families)
+        return {**self.form.hyperparameters(), **dict(zip(self.inner, inner, strict=True))}
+
+    # -- rows -----------------------------------------------------------------------------------
+
+    def is_coarse(self) -> bool:
+        """Whether entries of the other form stand for a range, or of a family's columns."""
+        return self.form.is_coarse() or super().is_coarse()
+
+    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
+        """Return rows of the other form with such entries at places within."""
+        if self.form.is_coarse():
+            X = self.form.spread(X, batch, first_row)
+        return super().unrounded(X, batch, first_row)
+
+    def embed(self, X: Points) -> Points:
+        """Return the first family's embedding."""
+        return self._families[0].embed(X)
+
+    def log_base(self, X: Points) -> Array:
+        """Return the families' base measures, and the change from the other form (n,)."""
+        out: Array = super().log_base(X) + self.form.log_jacobian(X)
+        return out
+
+    # -- how it shows itself --------------------------------------------------------------------
+
+    def parts(self, tau: Array) -> list[tuple[Family, Array]]:
+        """Return the families of the other form and their posteriors."""
+        return list(zip(self._families, self._divided_posterior(tau), strict=True))
