@@ -1,6 +1,6 @@
 """Small problems on which contracts are tested: at least one for every registered family.
 
-A family that joins the package is found by its registration, and tried on its own example.
+A family that joins the package is found by its registration, and tried on its `examples`.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import numpy as np
 import reference
 from scipy import sparse, special
 
+from examples import example
 from scstream.engines import CpuEngine
 from scstream.families import BY_NAME, Family, Gaussian, Multinomial, Product
 from scstream.sampler.context import Context
@@ -142,7 +143,7 @@ def _poissons() -> tuple[np.ndarray, np.ndarray]:
 
 def _mixed() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(11)
-    parts = [BY_NAME[name]().example(rng) for name in ("gaussian", "poisson", "categorical")]
+    parts = [example(name, rng) for name in ("gaussian", "poisson", "categorical")]
     a, b = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
     counts = _poissons()
     return np.concatenate([a, counts[0]], axis=1), np.concatenate([b, counts[1]], axis=1)
@@ -186,7 +187,7 @@ _MAKE = {
 }
 REFERENCED = [name for name in _MAKE if name.startswith(("gaussian", "multinomial"))]
 _MAKE |= {
-    f"{name}-example": lambda kind=kind: (kind(), kind().example(np.random.default_rng(12)))
+    f"{name}-example": lambda name=name, kind=kind: (kind(), example(name))
     for name, kind in BY_NAME.items()
 }
 PROBLEMS = list(_MAKE)

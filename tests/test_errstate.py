@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from streams import snapshot
 
+from examples import example_rows
 from scstream import Product, ScStream
 from scstream.families import BY_NAME
 
@@ -17,10 +17,7 @@ def rows(name, seed):
         rng = np.random.default_rng(seed)
         X = np.concatenate([rng.normal(size=(15, 2)), rng.normal(9.0, 0.01, size=(15, 2))])
         return np.column_stack([X, rng.poisson(3.0, size=30)])
-    groups = BY_NAME[name]().example(np.random.default_rng(seed))
-    if any(sparse.issparse(group) for group in groups):
-        return sparse.vstack(groups).tocsr()
-    return np.concatenate(groups)
+    return example_rows(name, seed)
 
 
 def model_of(name):

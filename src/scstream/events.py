@@ -216,20 +216,16 @@ class _Step:
 
 def _steps(was: Family, before: Array, family: Family, after: Array, d: int) -> Iterator[_Step]:
     """Return how far clusters moved, block by block, from their posteriors (m, p) each."""
-    pairs = zip(
-        was.independent_blocks(d), was.split_posterior(before),
-        family.independent_blocks(d), family.split_posterior(after),
-        strict=True,
-    )  # fmt: skip
-    for (earlier, _), a, (later, places), b in pairs:
-        old, new = earlier.describe(a), later.describe(b)
+    for one, two in zip(was.independent_blocks(d), family.independent_blocks(d), strict=True):
+        old = one.family.describe(one.posterior(before))
+        new = two.family.describe(two.posterior(after))
         key = next((k for k in ("mean", "rate", "probability", "probabilities") if k in new), None)
         if key is None or key not in old or old[key].shape != new[key].shape:
             continue
         shift = new[key] - old[key]
         is_point = key != "probabilities" and "concentration" not in new
-        in_data = is_point and shift.shape[1] == len(places)
-        yield _Step(_square(shift, key, new), shift if in_data else None, places)
+        in_data = is_point and shift.shape[1] == len(two.columns)
+        yield _Step(_square(shift, key, new), shift if in_data else None, two.columns)
 
 
 def _square(shift: Array, key: str, at: dict[str, Array]) -> Array | None:

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from streams import blob_stream, blobs, box, counts, hyperbola, snapshot
 
+from examples import example
 from scstream import (
     Bernoulli,
     Categorical,
@@ -45,11 +46,11 @@ GOLDEN = [*BY_NAME, "auto"]
 FAST = {"random_state": 0, "max_sweeps": 3}
 
 
-def examples(kind, n_batches: int, times: int = 2) -> list[np.ndarray]:
-    """Return batches of a family's own example."""
+def examples(name, n_batches: int, times: int = 2) -> list[np.ndarray]:
+    """Return batches of a family's example."""
     rng = np.random.default_rng(3)
     return [
-        np.concatenate([rows for _ in range(times) for rows in kind().example(rng)])
+        np.concatenate([rows for _ in range(times) for rows in example(name, rng)])
         for _ in range(n_batches)
     ]
 
@@ -105,10 +106,10 @@ GIVEN = {
 
 # What a model is made from, and the batches of its stream.
 MODELS: dict[str, tuple[dict, list]] = {
-    **{name: ({"family": name}, examples(kind, 4)) for name, kind in BY_NAME.items()},
+    **{name: ({"family": name}, examples(name, 4)) for name in BY_NAME},
     **{
         f"{name} given": (
-            ({"family": given[0]}, examples(given[1], 4))
+            ({"family": given[0]}, examples(given[1].name, 4))
             if isinstance(given, tuple)
             else ({"family": given}, BLOBS)
         )

@@ -17,9 +17,9 @@ from forging import forged, mutated, parts
 from scipy import sparse
 from streams import blob_stream, blobs, counts, snapshot
 
+from examples import EXAMPLES
 from scstream import Product, ScStream
 from scstream.checkpoint import CheckpointError, read
-from scstream.families import BY_NAME
 from scstream.support import atomic
 
 FAST = {"random_state": 0, "max_sweeps": 3, "n_jobs": 1}
@@ -40,9 +40,7 @@ def box(age: float) -> float:
 
 
 MIXED = Product([("gaussian", [0, 1]), ("poisson", [2]), ("categorical", [3])])
-EXAMPLE = {
-    name: BY_NAME[name]().example for name in ("bernoulli", "gamma", "directional", "spherical")
-}
+EXAMPLE = {name: EXAMPLES[name] for name in ("bernoulli", "gamma", "directional", "spherical")}
 # A model's arguments, and what makes a batch of n rows.
 KINDS = {
     "gaussian": ({}, lambda n, seed: blobs(n, seed)[0]),

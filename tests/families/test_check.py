@@ -11,6 +11,7 @@ import pytest
 from problems import PlainPoisson, problem
 from scipy.special import gammaln
 
+from examples import example_rows
 from scstream import ScStream
 from scstream.families import BY_NAME, Poisson, Product, check_family
 from scstream.families.cutting import Projection
@@ -22,7 +23,7 @@ SUPPORT = (np.arange(2000.0)[:, None], np.ones(2000))
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_registered_family_holds(name) -> None:
-    assert len(check_family(BY_NAME[name]())) == 9
+    assert len(check_family(BY_NAME[name](), example_rows(name))) == 9
 
 
 def test_a_family_with_the_basic_methods_alone_holds() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from examples import example_rows
 from scstream.families import Composition, Gaussian, check_family
 
 RNG = np.random.default_rng(0)
@@ -29,7 +30,7 @@ def test_it_is_a_gaussian_of_roots_across_the_sum() -> None:
         family.log_marginal(s), other.log_marginal(other.statistics(points).sum(axis=0)[None])
     )
     assert_allclose(family.form.decode(points), SHARES, atol=1e-12)
-    assert len(check_family(Composition())) == 9
+    assert len(check_family(Composition(), example_rows("composition"))) == 9
 
 
 @pytest.mark.parametrize("total", [1.0, 100.0])

@@ -229,15 +229,9 @@ def test_blocks_are_cut_along_the_sum_of_their_discriminants(other):
     first, second = T[:25].sum(axis=0)[None], T[25:].sum(axis=0)[None]
     past = T[10:].sum(axis=0)[None]
     mean = variance = 0.0
-    for block, tau, *sums in zip(
-        family.independent_blocks(X.shape[1]),
-        family.split_posterior(past),
-        family.split_posterior(first),
-        family.split_posterior(second),
-        strict=True,
-    ):  # the block's own count is added to posteriors, and taken off again
-        tau, *sums = (s - np.eye(s.shape[1])[0] * block.family.prior[0] for s in (tau, *sums))
-        projection = block.family.project(tau, block.family.discriminant(*sums))
+    for block in family.independent_blocks(X.shape[1]):
+        own, *sums = map(block.statistics, (past, first, second))
+        projection = block.family.project(own, block.family.discriminant(*sums))
         mean, variance = mean + projection.mean, variance + projection.variance
     odds = np.log(25.5 / 70.5)
     share = family.divide(past, family.boundary(first, second))[:, 0] / past[:, 0]

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
+from examples import example
 from scstream.families import (
     BY_NAME,
     Bernoulli,
@@ -122,16 +123,15 @@ def pick(family, columns):
     return type(family)(**own)
 
 
-def example(name):
-    family = BY_NAME[name]()
-    groups = family.example(np.random.default_rng(1))
+def checked_example(name):
+    family, groups = BY_NAME[name](), example(name, 1)
     return family, [family.check(np.nan_to_num(group, nan=1.0)) for group in groups]
 
 
 @pytest.mark.parametrize("name", FACTORISED)
 def test_what_is_missing_is_as_if_its_column_were_not_there(name):
     """Of a cluster, and of a point; the spherical family's columns share a variance, though."""
-    raw, (a, b) = example(name)
+    raw, (a, b) = checked_example(name)
     family = raw.prepare(np.concatenate([a, b]))
     kept = list(range(1, a.shape[1]))
     part = pick(family, kept).prepare(np.concatenate([a, b])[:, kept])
@@ -168,7 +168,7 @@ def test_a_round_clusters_density_of_what_is_observed_is_the_marginal_of_the_who
 
 @pytest.mark.parametrize("name", ["diagonal", "gamma", "exponential"])
 def test_the_unit_of_a_column_does_not_matter(name):
-    raw, (a, b) = example(name)
+    raw, (a, b) = checked_example(name)
     unit = np.geomspace(1e-6, 1e6, a.shape[1])
     one, other = (raw.prepare(u * np.concatenate([a, b])) for u in (1.0, unit))
     assert_allclose(sums(one, a), sums(other, unit * a), rtol=1e-9)
@@ -180,7 +180,7 @@ def test_the_unit_of_a_column_does_not_matter(name):
 
 @pytest.mark.parametrize("name", FACTORISED)
 def test_constant_columns_and_outliers_leave_all_finite(name):
-    raw, (a, b) = example(name)
+    raw, (a, b) = checked_example(name)
     X = np.concatenate([a, b])
     X[:, 0] = 1.0
     if name in ("diagonal", "spherical", "gamma", "exponential", "poisson"):

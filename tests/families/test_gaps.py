@@ -156,8 +156,9 @@ def test_blocks_of_a_product_add_up(columns):
     groups = np.stack([whole.statistics(family.check(X))[i::3].sum(0) for i in range(3)])
     blocks = whole.independent_blocks(4)
     found, expected = whole.log_predictive(points, groups), 0.0
-    for block, part in zip(blocks, whole.parts_of(groups), strict=True):
-        expected = expected + block.family.log_predictive(gappy[:, block.columns], part)
+    for block in blocks:
+        own = block.statistics(groups)
+        expected = expected + block.family.log_predictive(gappy[:, block.columns], own)
     assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     rng = np.random.default_rng(0)
     score = whole.sampled_score(rng, groups, WEIGHT)

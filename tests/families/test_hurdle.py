@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
+from examples import example_rows
 from scstream.families import Bernoulli, Diagonal, Gaussian, Hurdle, Product, check_family
 from scstream.families.gaps import observed_scores
 
@@ -50,7 +51,7 @@ def test_densities_come_to_one_with_the_common_value_as_one_row(amount):
         density = np.exp(family.log_predictive(everything, s)[:, 0])
         assert density[0] + np.trapezoid(density[1:], places) == pytest.approx(1.0, abs=1e-3)
         assert 0.2 < density[0] < 0.6
-    assert len(check_family(Hurdle())) == 9
+    assert len(check_family(Hurdle(), example_rows("hurdle"))) == 9
 
 
 def test_it_is_the_product_of_its_parts() -> None:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from examples import example_rows
 from scstream.families import Categorical, OneHot, check_family
 
 ROWS = np.array(
@@ -46,7 +47,7 @@ def test_it_is_the_family_of_the_words() -> None:
 
 
 def test_the_contract_and_more_than_three_ones() -> None:
-    assert len(check_family(OneHot())) == 9
+    assert len(check_family(OneHot(), example_rows("one-hot"))) == 9
     with pytest.warns(UserWarning, match="several categories"):
         assert OneHot().meet(np.ones((2, 5)), None).known == (("(several)",),)
 

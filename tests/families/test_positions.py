@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from problems import PROBLEMS, dense, problem
 
+from examples import example_rows
 from scstream.families import BY_NAME, Product
 
 WIDE = 11  # columns: more than any vector holds
@@ -32,7 +33,7 @@ def prepared(name: str):
         raw = Product([("gamma" if j < 6 else "poisson", [j]) for j in range(12)])
     elif name.endswith("-wide"):
         raw = BY_NAME[name.removesuffix("-wide")]()
-        X = np.concatenate([*raw.example(np.random.default_rng(5))])
+        X = example_rows(name.removesuffix("-wide"), 5)
         X = many_rows(np.concatenate([X] * WIDE, axis=1)[:, :WIDE])
     else:
         raw, X = problem(name).raw, many_rows(problem(name).X)

@@ -16,8 +16,8 @@ def case():
 def pieces(case):
     """Return each block's family, its columns of the rows, and its part of the two groups."""
     family, sums = case.family, case.sums()
-    parts = zip(family._families, family._columns, family.parts_of(sums), strict=True)
-    return [(block, case.points[:, columns], own) for block, columns, own in parts]
+    blocks = family.independent_blocks(0)
+    return [(b.family, case.points[:, b.rows], b.statistics(sums)) for b in blocks]
 
 
 def test_marginals_and_predictives_are_products(case):
@@ -40,7 +40,7 @@ def test_a_division_follows_all_blocks_together(case):
     part = family.divide(past, family.boundary(first, second))
     assert part[0, 0] == pytest.approx(100, abs=3)
     assert_allclose(part[0, -1] / past[0, -1], 0.5, atol=0.03)
-    own = family.parts_of(part)[0][0]
+    own = family.independent_blocks(2)[0].statistics(part)[0]
     assert own[2] / own[1] == pytest.approx(first[0, 2] / 100, abs=0.2)
 
 

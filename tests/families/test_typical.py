@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from examples import example_rows
 from scstream import ScStream
 from scstream.cli import main
 from scstream.families import BY_NAME
@@ -36,7 +37,7 @@ def check(model, frame):
 def test_places_of_every_family_are_within_what_was_seen(name, rng):
     for _ in range(3):
         family = BY_NAME[name]()
-        rows = np.concatenate([np.asarray(part) for part in family.example(rng)])
+        rows = example_rows(name, rng)
         if name == "directional":
             rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         if name == "multinomial":

@@ -59,7 +59,7 @@ def test_a_column_becomes_what_it_holds_and_the_others_stay(family, X, value, na
     own = [0, 2]
     stays = type(family)(**{k: v[own] for k, v in prepared.hyperparameters().items()})
     alone = stays.prepare(X[:, own])
-    part = wider.family.parts_of(carried)[0]
+    part = wider.family.independent_blocks(0)[0].statistics(carried)
     expected = np.stack([alone.statistics(X[i::3][:, own]).sum(axis=0) for i in range(3)])
     assert_allclose(part, expected)
     assert_allclose(blocks[0].family.log_marginal(part), alone.log_marginal(expected))
@@ -73,7 +73,7 @@ def test_flags_are_carried_over_exactly(value):
     prepared, groups = learned(Bernoulli(), FLAGS)
     wider = widened(prepared, columns_of(with_value(FLAGS, value)), groups)
     family = wider.family.independent_blocks(3)[1].family
-    found = wider.family.parts_of(wider.carried(groups))[1]
+    found = wider.family.independent_blocks(0)[1].statistics(wider.carried(groups))
     column = FLAGS[:, 1:2]
     T = family.statistics(family.check(columns_of(column)))
     expected = np.stack([T[i::3].sum(axis=0) for i in range(3)])
@@ -87,7 +87,7 @@ def test_counts_keep_their_means_and_have_the_variance_of_counts():
     prepared, groups = learned(Poisson(), COUNTS)
     wider = widened(prepared, columns_of(with_value(COUNTS, -1.0)), groups)
     family = wider.family.independent_blocks(3)[1].family
-    _, n, z, zz = wider.family.parts_of(wider.carried(groups))[1].T
+    _, n, z, zz = wider.family.independent_blocks(0)[1].statistics(wider.carried(groups)).T
     shift, scale = (float(v[0]) for v in family.frame)
     means = [COUNTS[i::3, 1].mean() for i in range(3)]
     assert_allclose(z / n * scale + shift, means)

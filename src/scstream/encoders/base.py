@@ -56,12 +56,8 @@ class Encoder(TransformerMixin, BaseEstimator, ABC):
         """Return the log of a row's density (n,) less that of its other form."""
         return np.zeros(len(codes))
 
-    def check_given(self) -> None:
-        """Raise `ValueError` if the parameters are invalid."""
-        return
-
     def check_learned(self) -> None:
-        """Raise `ValueError` if what was learned, perhaps from a file, does not fit together."""
+        """Raise `ValueError` if what is given and learned, perhaps from a file, does not fit."""
         return
 
     # -- entries that stand for a range ---------------------------------------------------------
@@ -82,7 +78,6 @@ class Encoder(TransformerMixin, BaseEstimator, ABC):
 
     def fitted(self, X: Array, names: Sequence[Any]) -> Self:
         """Return a copy that has learned from rows (n, d) with columns of these names."""
-        self.check_given()
         new = copy.copy(self)
         new.n_features_in_ = X.shape[1]
         new.learn(X, tuple(map(str, names)))
@@ -91,7 +86,6 @@ class Encoder(TransformerMixin, BaseEstimator, ABC):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from rows (n, d)."""
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        self.check_given()
         names: Any = getattr(self, "feature_names_in_", range(X.shape[1]))
         self.learn(X, tuple(map(str, names)))
         return self

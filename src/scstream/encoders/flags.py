@@ -46,13 +46,6 @@ class FlagsEncoder(Encoder):
     def __init__(self, sizes: Sequence[int] | None = None) -> None:
         self.sizes = sizes
 
-    def check_given(self) -> None:
-        """Raise `ValueError` if the sizes are not what they must be."""
-        sizes: Any = [1] if self.sizes is None else self.sizes
-        whole = [isinstance(n, int | np.integer) and n > 0 for n in sizes]
-        if not whole or not all(whole):
-            raise ValueError(f"sizes must be whole numbers of at least 1; got {self.sizes!r}.")
-
     def learn(self, X: Array, names: Sequence[str]) -> None:
         """Remember the columns' names."""
         if self.sizes is None:
@@ -62,6 +55,10 @@ class FlagsEncoder(Encoder):
 
     def check_learned(self) -> None:
         """Raise `ValueError` if the sizes are not those of the columns."""
+        sizes: Any = [1] if self.sizes is None else self.sizes
+        whole = [isinstance(n, int | np.integer) and n > 0 for n in sizes]
+        if not whole or not all(whole):
+            raise ValueError(f"sizes must be whole numbers of at least 1; got {self.sizes!r}.")
         if self.sizes is not None and sum(self.sizes) != len(self.names_):
             raise ValueError(
                 f"The sizes {list(self.sizes)} are those of {sum(self.sizes)} columns; there are "

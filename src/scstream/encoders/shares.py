@@ -55,14 +55,11 @@ class SharesEncoder(Encoder):
     def __init__(self, total: float | None = None) -> None:
         self.total = total
 
-    def check_given(self) -> None:
-        """Raise `ValueError` if the total cannot be one."""
+    def check_learned(self) -> None:
+        """Raise `ValueError` for too few columns, an odd total, or large shares that count as 0."""
+        d = self.n_features_in_
         if self.total is not None and not 0.0 < self.total < np.inf:
             raise ValueError(f"total must be a positive number; got {self.total!r}.")
-
-    def check_learned(self) -> None:
-        """Raise `ValueError` if there are too few columns, or too large shares count as 0."""
-        d = self.n_features_in_
         if d < 2:
             raise ValueError("Shares of a whole are two columns or more; there is one.")
         if self.least_.min() < 0.0 or self.least_.max() > _WIDEST / d:

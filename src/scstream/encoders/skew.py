@@ -96,22 +96,22 @@ def is_skewed(x: Array) -> bool:
 
 
 @lru_cache(_REMEMBERED)
+def _evidence(points: bytes, unit: float | None = None, *, root: bool = False) -> float:
+    """Return how well normal distributions describe points, as they are without a unit."""
+    y = np.frombuffer(points)
+    return log_evidence(y) if unit is None else log_evidence_on_scale(y, unit, root=root)
+
+
 def _gain(points: bytes, unit: float) -> float:
     """Return the nats by which logarithms of points are better than these as they are."""
-    y = np.frombuffer(points)
-    return log_evidence_on_scale(y, unit) - log_evidence(y)
+    return _evidence(points, unit) - _evidence(points)
 
 
 def _more(x: Array) -> float:
     """Return the nats by which roots of skewed amounts (n,) are better than logarithms."""
     x = x / float(np.abs(x).max())
-    return _more_of(representatives(x, _POINTS).tobytes(), small_unit(x))
-
-
-@lru_cache(_REMEMBERED)
-def _more_of(points: bytes, unit: float) -> float:
-    y = np.frombuffer(points)
-    return log_evidence_on_scale(y, unit, root=True) - log_evidence_on_scale(y, unit)
+    points, unit = representatives(x, _POINTS).tobytes(), small_unit(x)
+    return _evidence(points, unit, root=True) - _evidence(points, unit)
 
 
 def _unit_below(x: Array) -> float:

@@ -312,12 +312,9 @@ def _columns_of_numbers(X: Any, family: Family, names: Sequence[Any]) -> list[tu
     if not isinstance(X, np.ndarray):
         return []
     columns: list[tuple[Any, Array]] = []
-    start = 0
-    for block, places in family.independent_blocks(len(names)):
-        stop = start + block.width(len(places))
-        if block.real or isinstance(block, Poisson | Hurdle):
-            own = X[:, start:stop]
-            own = block.form.decode(own) if isinstance(block, Hurdle) else own
-            columns += [(names[j], x) for j, x in zip(places, own.T, strict=True)]
-        start = stop
+    for block in family.independent_blocks(len(names)):
+        own, kind = X[:, block.rows], block.family
+        if kind.real or isinstance(kind, Poisson | Hurdle):
+            own = kind.form.decode(own) if isinstance(kind, Hurdle) else own
+            columns += [(names[j], x) for j, x in zip(block.columns, own.T, strict=True)]
     return columns

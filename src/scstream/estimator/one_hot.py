@@ -38,10 +38,8 @@ def _flags(X: Any, family: Family, names: Sequence[Any]) -> list[tuple[Array, li
     """Return the blocks of yes and no of checked rows, with their columns' names."""
     if not isinstance(X, np.ndarray):
         return []
-    found, start = [], 0
-    for block, places in family.independent_blocks(len(names)):
-        stop = start + block.width(len(places))
-        if isinstance(block, Bernoulli):
-            found.append((X[:, start:stop], [names[j] for j in places]))
-        start = stop
-    return found
+    return [
+        (X[:, block.rows], [names[j] for j in block.columns])
+        for block in family.independent_blocks(len(names))
+        if isinstance(block.family, Bernoulli)
+    ]

@@ -112,10 +112,6 @@ class Bernoulli(Factorised):
             raise ValueError("a probability is 1 or more")
         return self._with(self._mean, self._strength)
 
-    def hyperparameters(self) -> dict[str, Any]:
-        """Return the prior's means and strengths."""
-        return {"mean": self._mean.copy(), "strength": self._strength.copy()}
-
     # -- the family proper ----------------------------------------------------------------------
 
     def blocks(self, X: Array) -> list[Array]:
@@ -156,14 +152,6 @@ class Bernoulli(Factorised):
     ) -> list[dict[Any, Any]]:
         """Return for each cluster the share of ones in each column among its rows."""
         return super().describe_columns(of_rows(tau, self.prior), names, seen)
-
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return binary rows with some missing."""
-        p = np.repeat([[0.9], [0.1]], 12, axis=1)
-        a, b = rng.random((12, 12)) < p[0], rng.random((18, 12)) < p[1]
-        groups = a.astype(float), b.astype(float)
-        groups[0][3, 0] = groups[1][5, 1] = np.nan
-        return groups
 
     # -- moves ----------------------------------------------------------------------------------
 

@@ -227,9 +227,9 @@ class Categorical(Family):
             new._known = checked_known(saved["_known"], new._width)
         return new._with(rest["_conc"])
 
-    def columns_taken(self) -> int:
+    def columns_taken(self) -> int | None:
         """Return how many columns have places."""
-        return len(self._width)
+        return len(self._width) or None
 
     def sound(self, X: Points) -> bool:
         """Whether rows have the form that `check` returns."""
@@ -349,16 +349,6 @@ class Categorical(Family):
         if self._known is not None:
             return list(self._known[j][: self._width[j] - 1])
         return list(range(int(self._width[j]) - 1))
-
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return codes with some missing."""
-        common = np.array([0.88, 0.06, 0.06])
-        groups = (
-            rng.choice(3, (12, 10), p=common).astype(float),
-            rng.choice(3, (18, 10), p=common[::-1]).astype(float),
-        )
-        groups[0][3, 0] = groups[1][5, 1] = np.nan
-        return groups
 
     # -- moves ----------------------------------------------------------------------------------
 

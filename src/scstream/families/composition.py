@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -61,18 +61,14 @@ class Composition(Encoded):
         self.roots = roots
 
     def describe(self, tau: Array) -> dict[str, Array]:
-        """Return means and variances (k, d) of the shares, by points at a deviation each way."""
-        inner, own = self.parts(tau)[0]
-        about = inner.describe(own)
-        q = about["mean"].shape[1]
-        away = np.sqrt(q) * roots_of(about["covariance"])
-        places = about["mean"][:, None] + np.concatenate([away, -away], axis=2).swapaxes(1, 2)
-        shares = self.form.decode(places.reshape(-1, q)).reshape(len(tau), 2 * q, -1)
-        return {"mean": shares.mean(axis=1), "variance": shares.var(axis=1)}
+        """Return means and variances (k, d) of the shares, by points at a deviation each way.
 
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return shares of 100, with one missing."""
-        groups = rng.gamma([[90.0, 30.0, 10.0]] * 12), rng.gamma([[20.0, 30.0, 80.0]] * 18)
-        shares = [100.0 * x / x.sum(axis=1, keepdims=True) for x in groups]
-        shares[1][5, 1] = np.nan
-        return shares[0], shares[1]
+        Where rows have totals of their own, in rows with the mean's.
+        """
+        inner, own = self.parts(tau)[0]
+        about, q = inner.describe(own), self.form.n_features_in_ - 1
+        away = np.sqrt(q) * roots_of(about["covariance"][:, :q, :q]).swapaxes(1, 2)
+        places = np.repeat(about["mean"][:, None], 2 * q, axis=1)
+        places[..., :q] += np.concatenate([away, -away], axis=1)
+        rows = self.form.decode(places.reshape(-1, places.shape[2])).reshape(len(tau), 2 * q, -1)
+        return {"mean": rows.mean(axis=1), "variance": rows.var(axis=1)}

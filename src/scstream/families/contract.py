@@ -35,6 +35,20 @@ class Block(NamedTuple):
 
     family: Family
     columns: Sequence[int]  # their places in the table
+    rows: slice = slice(None)  # the columns of checked rows that are its own
+    part: slice | None = None  # of statistics, behind the count; None for all of them
+
+    def statistics(self, s: Array) -> Array:
+        """Return the block's part of statistics (..., p), the count in front."""
+        return s if self.part is None else np.concatenate([s[..., :1], s[..., self.part]], axis=-1)
+
+    def posterior(self, tau: Array) -> Array:
+        """Return the block's part of posteriors (..., p)."""
+        if self.part is None:
+            return tau
+        out = self.statistics(tau)
+        out[..., 0] += self.family.prior[0]
+        return out
 
 
 class Family(Saved, RowForms, Dividing, ABC):
@@ -253,14 +267,6 @@ class Family(Saved, RowForms, Dividing, ABC):
         """
         return [Block(self, range(d))]
 
-    def parts_of(self, s: Array) -> list[Array]:
-        """Return the statistics (..., p) of each block, the count in front of each."""
-        return [s]
-
-    def split_posterior(self, tau: Array) -> list[Array]:
-        """Return the posteriors (..., p) of each block of `independent_blocks`."""
-        return [tau]
-
     def small_gaussian(self) -> GaussianPrior | None:
         """Return the prior for steps that the core takes with Gaussian clusters of few columns.
 
@@ -312,10 +318,6 @@ class Family(Saved, RowForms, Dividing, ABC):
         ``seen`` (2, d) holds the least and the largest number of each column, NaN if it has none.
         """
         return by_column(self.describe(tau), names, seen)
-
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return rows to try the family on: two groups, of 12 and of 18, clearly apart."""
-        raise NotImplementedError(f"{type(self).__name__} has no example: give rows of your own")
 
     # -- what follows ---------------------------------------------------------------------------
 

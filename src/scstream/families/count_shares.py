@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from scstream.encoders import CountSharesEncoder
-from scstream.encoders.row_totals import ADDED
-from scstream.encoders.shares import basis
-from scstream.families.contract import Array
-from scstream.families.encoded import Encoded, Kinds
+from scstream.families.composition import Composition
 from scstream.families.gaussian import Gaussian
-from scstream.families.packed import roots_of
 
 
-class CountShares(Encoded):
+class CountShares(Composition):
     """Clusters of counts whose row totals vary for reasons of their own.
 
     Cells are read to different depths, and hosts are active for minutes or all day. What rows of a
@@ -26,18 +19,11 @@ class CountShares(Encoded):
 
     Parameters
     ----------
-    total : float, optional
-        The total of the rows by which clusters are described. Default: the middle one of the
-        first batch.
+    total, by_total : optional
+        The total of rows by which clusters are described, and whether clusters have a distribution
+        of its logarithm, too: see `scstream.encoders.CountSharesEncoder`.
     roots : Gaussian, optional
         The family of the roots, and of the logarithm of the total, with its prior.
-    by_total : bool, optional
-        Whether clusters have a distribution of the logarithm of the total, too. Default: if totals
-        of the first batch differ by groups of rows with like shares.
-
-    Notes
-    -----
-    What becomes of a row says `scstream.encoders.CountSharesEncoder`.
 
     Examples
     --------
@@ -54,37 +40,10 @@ class CountShares(Encoded):
 
     name: ClassVar[str] = "count-shares"
     kind = CountSharesEncoder
-    inner: ClassVar[Mapping[str, Kinds]] = {"roots": (Gaussian,)}
 
     def __init__(
-        self,
-        total: float | None = None,
-        roots: Gaussian | None = None,
+        self, total: float | None = None, roots: Gaussian | None = None,
         by_total: bool | None = None,
-    ) -> None:
-        self.total = total
-        self.roots = roots
+    ) -> None:  # fmt: skip
+        super().__init__(total, roots)
         self.by_total = by_total
-
-    def describe(self, tau: Array) -> dict[str, Array]:
-        """Return means and variances (k, d) of counts in rows with the mean's total."""
-        inner, own = self.parts(tau)[0]
-        about, d = inner.describe(own), self.form.n_features_in_
-        mean = self.form.decode(about["mean"])
-        whole = mean.sum(axis=1, keepdims=True) + ADDED * d
-        root = np.sqrt(np.sqrt((mean + ADDED) / whole))
-        spread = basis(d) @ roots_of(about["covariance"][:, : d - 1, : d - 1])
-        level = (root[..., None] ** 3 * spread).sum(axis=1) / (root**3).sum(axis=1, keepdims=True)
-        v = ((spread - level[:, None]) ** 2).sum(axis=2)
-        shares = v * (16.0 * root**6 + v * (168.0 * root**4 + v * (384.0 * root**2 + 96.0 * v)))
-        return {"mean": mean, "variance": shares * whole**2}
-
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return counts of rows with totals of many sizes, with one missing."""
-        shares = [0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.3, 0.4]
-        groups = [
-            rng.poisson(np.exp(rng.uniform(4.0, 7.0, (n, 1))) * share).astype(float)
-            for n, share in zip((12, 18), shares, strict=True)
-        ]
-        groups[1][5, 1] = np.nan
-        return groups[0], groups[1]

@@ -342,14 +342,6 @@ class Diagonal(Factorised):
             "variance": variance * self._scale**2,
         }
 
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return points with some entries missing."""
-        groups = rng.normal(size=(12, 3)), rng.normal(size=(18, 3)) + 6.0
-        for group in groups:
-            group *= [0.01, 50.0, 1.0]
-            group[3, 0] = group[5, 1] = np.nan
-        return groups
-
     # -- moves ----------------------------------------------------------------------------------
 
     def spread(self, sums: list[Array]) -> Array:

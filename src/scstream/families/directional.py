@@ -162,10 +162,6 @@ class Directional(Family):
             return False
         return bool(np.all(np.abs(np.linalg.norm(X, axis=1) - 1.0) < 1e-6))
 
-    def columns_taken(self) -> int:
-        """Return how many columns a direction has."""
-        return len(self._mean)
-
     def hyperparameters(self) -> dict[str, Any]:
         """Return the concentration and the prior of mean directions."""
         return {
@@ -233,12 +229,6 @@ class Directional(Family):
         return [
             {name: {"mean": x} for name, x in zip(names, row, strict=True)} for row in mean.tolist()
         ]
-
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return directions of two groups apart."""
-        centre = np.eye(6)[:2] + 0.3
-        a, b = (centre[i] + 0.15 * rng.normal(size=(n, 6)) for i, n in enumerate((12, 18)))
-        return a, b
 
     # -- moves ----------------------------------------------------------------------------------
 

@@ -51,8 +51,8 @@ class Encoded(Joined):
         return [getattr(self, name) or kinds[0]() for name, kinds in self.inner.items()]
 
     @property
-    def form(self) -> Encoder:
-        """The encoder, which has met rows."""
+    def form(self) -> Any:
+        """The encoder, of its `kind`, which has met rows."""
         assert self.encoder is not None
         return self.encoder
 
@@ -65,7 +65,6 @@ class Encoded(Joined):
             if given is not None and type(given) not in kinds:
                 expected = " or ".join(kind.__name__ for kind in kinds)
                 raise ValueError(f"{name} must be a {expected}; got {given!r}.")
-        self._open_encoder().check_given()
 
     def meet(self, X: Points, before: Family | None) -> Family:
         """Return a copy that knows the other form, and whose families have met the rows."""

@@ -7,7 +7,7 @@ it adds nothing to the column's sums, and nothing to a point's density.
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -79,10 +79,6 @@ class Factorised(Family):
         if not isinstance(X, np.ndarray) or np.isinf(X).any():
             return False
         return all(self.refusal(x[~np.isnan(x)]) is None for x in X.T)
-
-    def columns_taken(self) -> int:
-        """Return how many columns the prior has."""
-        return (len(self._prior) - 1) // self.n_statistics
 
     def select(self, columns: Sequence[int]) -> Self:
         """Return the prepared copy for some of its columns."""
@@ -212,35 +208,55 @@ class Factorised(Family):
 
 
 @dataclass(frozen=True)
-class ColumnScore:
-    """Scores ``T @ eta`` less ``power log(a + b x + c y)`` for every entry that is observed.
+class AddedScore(ABC):
+    """Scores ``T @ eta`` and something else of every column.
 
     Attributes
     ----------
     eta : ndarray (k, p)
+    """
+
+    eta: Array
+
+    @abstractmethod
+    def add(self, T: Array, z: Labels, out: Array) -> None:
+        """Add to scores (n, k), or, given labels (n,), to those (n, 2) under each row's pair."""
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k)."""
+        rows = np.ascontiguousarray(to_dense(T))
+        out = LinearScore(self.eta).block(rows)
+        self.add(rows, _NO_LABELS, out)
+        return out
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        rows = np.ascontiguousarray(to_dense(T))
+        out = LinearScore(self.eta).pairs(rows, z)
+        self.add(rows, z, out)
+        return out
+
+
+@dataclass(frozen=True)
+class ColumnScore(AddedScore):
+    """Scores ``T @ eta`` less ``power log(a + b x + c y)`` for every entry that is observed.
+
+    Attributes
+    ----------
     a, b, c, power : ndarray (k, d)
         ``x`` and ``y`` are the second and the third block of the statistics; without the latter
         c is 0.
     """
 
-    eta: Array
     a: Array
     b: Array
     c: Array
     power: Array
 
-    def block(self, T: Points) -> Array:
-        """Return the scores (n, k)."""
-        return self._less(T, LinearScore(self.eta).block(to_dense(T)), _NO_LABELS)
-
-    def pairs(self, T: Points, z: Labels) -> Array:
-        """Return the scores (n, 2) under each row's own pair."""
-        return self._less(T, LinearScore(self.eta).pairs(to_dense(T), z), z)
-
-    def _less(self, T: Points, scores: Array, z: Labels) -> Array:
+    def add(self, T: Array, z: Labels, out: Array) -> None:
+        """Subtract the logarithms."""
         a, b, c, power = map(np.ascontiguousarray, (self.a, self.b, self.c, self.power))
-        core.subtract_logs(np.ascontiguousarray(to_dense(T)), (a, b, c, power), z, scores)
-        return scores
+        core.subtract_logs(T, (a, b, c, power), z, out)
 
 
 def observed_mean(X: Array, default: float) -> Array:

@@ -191,15 +191,6 @@ class Gamma(Factorised):
         mean = self._c * x / np.maximum(a - 1.0, 0.5 * a) * self._scale
         return {"mean": mean, "shape": np.broadcast_to(self._c, mean.shape)}
 
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return durations with some missing."""
-        groups = (
-            rng.gamma(2.0, np.repeat([0.5, 450.0], 4), (12, 8)),
-            rng.gamma(2.0, np.repeat([30.0, 4.0], 4), (18, 8)),
-        )
-        groups[0][3, 0] = groups[1][5, 1] = np.nan
-        return groups
-
     # -- moves ----------------------------------------------------------------------------------
 
     def spread(self, sums: list[Array]) -> Array:

@@ -281,11 +281,6 @@ class Gaussian(GaussianColumns):
             post.mean * self._scale + self._shift, cov * np.outer(self._scale, self._scale)
         )
 
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return points of two groups apart."""
-        mix = np.array([[1.0, 0.8], [0.0, 0.6]])
-        return rng.normal(size=(12, 2)) @ mix, rng.normal(size=(18, 2)) @ mix + 6.0
-
 
 def _as_covariance(value: ArrayLike, d: int) -> Array:
     cov = as_floats(value, "cov")

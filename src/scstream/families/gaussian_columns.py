@@ -188,9 +188,9 @@ class GaussianColumns(GaussianCuts):
         psi = turn @ self._psi @ turn.T + noise
         return new._with(self._kappa, self._nu + (q - d), psi, turn @ self._m + move), carry
 
-    def columns_taken(self) -> int:
+    def columns_taken(self) -> int | None:
         """Return how many columns rows have."""
-        return len(self._m) if self._space is None else len(self._space.centre)
+        return super().columns_taken() if self._space is None else len(self._space.centre)
 
     def to_saved(self) -> dict[str, Any]:
         """Return what a prepared copy knows, the directions of many columns included."""

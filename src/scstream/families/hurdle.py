@@ -31,23 +31,13 @@ class Hurdle(Encoded):
 
     Parameters
     ----------
-    value : float or array-like (d,), optional
-        The common value, NaN for a column that has none. Default: what at least 5 % of the rows of
-        the first batch have, and ten, and five times as many as any other value, if two of the
-        other rows are equal in one case of ten at most.
-    unit : float or array-like (d,), optional
-        Of the scale of the other values, ``unit * arcsinh(x / unit)``: those far below it go by
-        their differences, those far above by their ratios. Default: below nearly all amounts of the
-        first batch if they have one sign and the scale makes their clusters more like normal
-        distributions, otherwise a very large one.
+    value, unit, root : float or array-like (d,), optional
+        The common value, and the scale of the others, see `scstream.encoders.HurdleEncoder`.
     presence : Bernoulli, optional
         The prior of the probabilities of another value than the common one.
     amount : Diagonal or Gaussian, optional
         What the others are on the scale, with its prior: independent columns, the default, or ones
         with a full covariance, where entries with the common value are not observed.
-    root : bool or array-like (d,), optional
-        Whether those far above the unit go by their fourth roots instead, on the scale
-        ``4 * unit * sinh(arcsinh(x / unit) / 4)``. Default: where these suit them better.
 
     Notes
     -----
@@ -94,12 +84,6 @@ class Hurdle(Encoded):
         self.root = root
 
     # -- set-up ---------------------------------------------------------------------------------
-
-    @property
-    def form(self) -> HurdleEncoder:
-        """The common values, and the scale of the others."""
-        assert isinstance(self.encoder, HurdleEncoder)
-        return self.encoder
 
     def as_wide_as_all(self) -> Self:
         """Return the copy that expects amounts in a cluster as wide as all, see `Diagonal`."""
@@ -202,16 +186,6 @@ class Hurdle(Encoded):
             }
             for cluster in found
         ]
-
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return amounts, many of them 0, with some missing."""
-        groups = []
-        for n, log_mean in ((12, [1.0, 6.0, -2.0, 3.0, 9.0]), (18, [5.0, 1.0, 2.0, 8.0, 4.0])):
-            spent = np.exp(rng.normal(log_mean, 0.4, (n, 5)))
-            nothing = rng.permuted(np.arange(n)[:, None] < np.full(5, 0.35 * n), axis=0)
-            groups.append(np.where(nothing, 0.0, spent))
-            groups[-1][3, 0] = groups[-1][5, 1] = np.nan
-        return groups[0], groups[1]
 
 
 def _range(quantiles: Sequence[Array]) -> dict[str, Array]:

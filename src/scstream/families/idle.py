@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scstream.families.columns import columns_of, numbers_of
 from scstream.families.contract import Array, Family
 from scstream.families.scores import LinearScore, Points
-from scstream.support.saved import checked
 
 
 class Idle(Family):
@@ -32,6 +30,7 @@ class Idle(Family):
     name: ClassVar[str] = "idle"
     missing: ClassVar[bool] = True
     tabular: ClassVar[bool] = True
+    kept: ClassVar[Mapping[str, str]] = {"_value": "d~"}
 
     _value: Array = np.zeros(0)  # (d,)
 
@@ -74,31 +73,9 @@ class Idle(Family):
         new._value = self._value[columns]
         return new
 
-    def to_saved(self) -> dict[str, Any]:
-        """Return what the columns hold, those that hold nothing by a mask."""
-        if not len(self._value):
-            return {}
-        empty = np.isnan(self._value)
-        return {"value": np.where(empty, 0.0, self._value), "empty": empty.astype(np.float64)}
-
-    def from_saved(self, saved: Mapping[str, Any]) -> Self:
-        """Return the prepared copy that `to_saved` describes."""
-        found = checked(saved, {"value": "d", "empty": "d"})
-        new = copy.copy(self)
-        new._value = np.where(found["empty"] > 0, np.nan, found["value"])
-        return new
-
-    def columns_taken(self) -> int:
-        """Return how many columns there are."""
-        return len(self._value)
-
     def sound(self, X: Points) -> bool:
         """Whether rows have the form that `check` returns."""
         return isinstance(X, np.ndarray) and not np.isinf(X).any()
-
-    def hyperparameters(self) -> dict[str, Any]:
-        """Return what the columns hold."""
-        return {"value": self._value.copy()}
 
     def statistics(self, X: Points) -> Points:
         """Return the count of each row."""
@@ -124,14 +101,6 @@ class Idle(Family):
     def predictive_score(self, s: Array, log_weight: Array) -> LinearScore:
         """Score rows by the weights alone."""
         return LinearScore(log_weight[:, None])
-
-    def embed(self, X: Points) -> Array:
-        """Return zeros."""
-        return np.zeros(X.shape)
-
-    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
-        """Return zeros: no cut is proposed."""
-        return np.zeros(s.shape)
 
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return what the columns hold, in every cluster."""

@@ -324,14 +324,6 @@ class Multinomial(Family):
         out: Array = discriminant - (x * discriminant).sum(axis=-1, keepdims=True) / trials
         return out
 
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return counts of two groups apart."""
-        p = np.array([0.1, 0.2, 0.3, 0.4])
-        n = rng.poisson(40, 30)
-        return rng.multinomial(n[:12], p).astype(float), rng.multinomial(n[12:], p[::-1]).astype(
-            float
-        )
-
     def embed(self, X: Points) -> Points:
         """Return square roots of the rows' proportions (their distance is Hellinger's)."""
         X = sparse.csr_array(X)

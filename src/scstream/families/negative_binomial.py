@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +16,9 @@ from scstream.families.draws import log_gammas
 from scstream.families.factorised import Plane, observed_mean
 from scstream.families.merging import best_merged
 from scstream.families.poisson import Poisson, RisingScore
-from scstream.families.scores import Labels, Points, Score, to_dense
+from scstream.families.scores import Labels, Points, Score
 from scstream.support import rowwise
 from scstream.support.given import positive_vector
-from scstream.support.once import once
 
 Ints = NDArray[np.int64]
 
@@ -61,7 +60,7 @@ class NegativeBinomial(Poisson):
 
     name: ClassVar[str] = "negative-binomial"
     kept: ClassVar[Mapping[str, str]] = {
-        "_mean": "d+", "_shape": "d+", "_dispersion": "d+", "_level": "d",
+        "_mean": "d+", "_strength": "d+", "_dispersion": "d+", "_level": "d",
     }  # fmt: skip
 
     _dispersion: Array  # (d,)
@@ -91,7 +90,7 @@ class NegativeBinomial(Poisson):
         if self.dispersion is not None:
             given = positive_vector(self.dispersion, d, "dispersion")
             new._dispersion, new._level = given, _mean_level(X, given)
-            return new._with(new._mean, new._shape)
+            return new._with(new._mean, new._strength)
         new._choices = np.repeat(_DISPERSIONS[:, None], d, axis=1)
         new._levels = np.array([_mean_level(X, some) for some in new._choices])
         together = self.statistics(X).sum(axis=0, keepdims=True)
@@ -99,7 +98,7 @@ class NegativeBinomial(Poisson):
 
     def _with(self, mean: Array, shape: Array) -> Self:
         new = copy.copy(self)
-        new._mean, new._shape = mean, shape
+        new._mean, new._strength = mean, shape
         if "_dispersion" not in vars(new):  # which follows at once
             new._dispersion, new._level = np.ones(len(mean)), np.zeros(len(mean))
         return new.with_prior(shape / mean, shape)
@@ -109,7 +108,7 @@ class NegativeBinomial(Poisson):
         assert self._choices is not None
         new, d = copy.copy(self), np.arange(len(which))
         new._dispersion, new._level = self._choices[which, d], self._levels[which, d]
-        return new._with(self._mean, self._shape)
+        return new._with(self._mean, self._strength)
 
     def _trials(self) -> list[Self]:
         """Return a copy for each choice of a dispersion, the same for all columns."""
@@ -151,10 +150,6 @@ class NegativeBinomial(Poisson):
             vars(new).pop(name, None)
         return new
 
-    def hyperparameters(self) -> dict[str, Any]:
-        """Return the dispersions, and the prior's means and shapes."""
-        return {"dispersion": self._dispersion.copy(), **super().hyperparameters()}
-
     # -- the family proper ----------------------------------------------------------------------
 
     def log_base(self, X: Points) -> Array:
@@ -190,15 +185,6 @@ class NegativeBinomial(Poisson):
         rate = super().describe(tau)["rate"]
         return {"rate": rate, "dispersion": np.broadcast_to(self._dispersion, rate.shape)}
 
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return counts that are wider than Poisson, some of them missing."""
-        groups = [
-            rng.poisson(rng.gamma(4.0, 0.25, (n, 12)) * np.repeat(rates, 6)).astype(float)
-            for n, rates in ((12, [2.0, 60.0]), (18, [60.0, 2.0]))
-        ]
-        groups[0][3, 0] = groups[1][5, 1] = np.nan
-        return groups[0], groups[1]
-
     # -- moves ----------------------------------------------------------------------------------
 
     def spread(self, sums: list[Array]) -> Array:
@@ -230,21 +216,12 @@ class RisingAndFallingScore(RisingScore):
 
     fall: Array
 
-    def block(self, T: Points) -> Array:
-        """Return the scores (n, k)."""
-        rows = to_dense(T)
-        out: Array = super().block(rows) - self._falling.block(rows)
-        return out
-
-    def pairs(self, T: Points, z: Labels) -> Array:
-        """Return the scores (n, 2) under each row's own pair."""
-        rows = to_dense(T)
-        out: Array = super().pairs(rows, z) - self._falling.pairs(rows, z)
-        return out
-
-    @once
-    def _falling(self) -> RisingScore:
-        return RisingScore(np.zeros(self.eta.shape), self.fall)
+    def add(self, T: Array, z: Labels, out: Array) -> None:
+        """Add the differences, and subtract the others."""
+        super().add(T, z, out)
+        less = np.zeros(out.shape)
+        RisingScore(self.eta, self.fall).add(T, z, less)
+        out -= less
 
 
 def _base(X: Array, dispersion: Array) -> Array:

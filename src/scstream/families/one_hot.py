@@ -56,12 +56,6 @@ class OneHot(Encoded):
         self.code = code
 
     @property
-    def form(self) -> FlagsEncoder:
-        """The columns of each category."""
-        assert isinstance(self.encoder, FlagsEncoder)
-        return self.encoder
-
-    @property
     def known(self) -> tuple[tuple[Any, ...], ...]:
         """The categories that were met."""
         (inner,) = self._families or self._given()
@@ -85,11 +79,3 @@ class OneHot(Encoded):
     ) -> list[dict[Any, Any]]:
         """Return for each cluster the share of ones in each column among its rows."""
         return super().describe_columns(of_rows(tau, self.prior), names, seen)
-
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return columns one of which is 1, with some missing."""
-        common = np.array([0.9, 0.05, 0.05])
-        low, high = rng.choice(3, 12, p=common), 3 + rng.choice(3, 18, p=common)
-        groups = np.eye(6)[low], np.eye(6)[high]
-        groups[0][4] = groups[1][5] = np.nan
-        return groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +16,8 @@ from scstream.families.columns import not_counts
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most
-from scstream.families.factorised import Factorised, Plane, observed_mean
-from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
+from scstream.families.factorised import AddedScore, Factorised, Plane, observed_mean
+from scstream.families.scores import Labels, Points, Score
 from scstream.support import rowwise
 from scstream.support.given import positive_vector
 
@@ -53,10 +53,10 @@ class Poisson(Factorised):
 
     name: ClassVar[str] = "poisson"
     positive_only: ClassVar[bool] = True
-    kept: ClassVar[Mapping[str, str]] = {"_mean": "d+", "_shape": "d+"}
+    kept: ClassVar[Mapping[str, str]] = {"_mean": "d+", "_strength": "d+"}
 
     _mean: Array  # (d,): the prior's mean and shape
-    _shape: Array
+    _strength: Array
 
     def __init__(self, mean: ArrayLike | None = None, strength: ArrayLike | None = None) -> None:
         self.mean = mean
@@ -76,7 +76,7 @@ class Poisson(Factorised):
 
     def _with(self, mean: Array, shape: Array) -> Self:
         new = copy.copy(self)
-        new._mean, new._shape = mean, shape
+        new._mean, new._strength = mean, shape
         return new.with_prior(shape / mean, shape)
 
     def adapt(self, clusters: Array) -> Self:
@@ -84,23 +84,19 @@ class Poisson(Factorised):
         counts, x = self.split_up(clusters)
         pooled = np.maximum((x.sum(axis=0) + 0.5) / (counts.sum(axis=0) + 0.5), 1e-3)
         means = [self._mean] if self.mean is not None else [pooled * m for m in _MEANS]
-        shapes = [self._shape] if self.strength is not None else [s + 0 * pooled for s in _SHAPES]
-        trials = [self._with(mean, shape) for mean in means for shape in shapes]
-        return self._with(*self.best_by_column(trials, clusters, "_mean", "_shape"))
+        some = [s + 0 * pooled for s in _SHAPES] if self.strength is None else [self._strength]
+        trials = [self._with(mean, strength) for mean in means for strength in some]
+        return self._with(*self.best_by_column(trials, clusters, "_mean", "_strength"))
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream: from k clusters, shapes are at most k."""
         if self.strength is not None:
             return self
-        return self._with(self._mean, at_most(self._shape, k, 1.0))
+        return self._with(self._mean, at_most(self._strength, k, 1.0))
 
     def remade(self) -> Self:
         """Return the copy with its prior."""
-        return self._with(self._mean, self._shape)
-
-    def hyperparameters(self) -> dict[str, Any]:
-        """Return the prior's means and shapes."""
-        return {"mean": self._mean.copy(), "strength": self._shape.copy()}
+        return self._with(self._mean, self._strength)
 
     # -- the family proper ----------------------------------------------------------------------
 
@@ -138,13 +134,6 @@ class Poisson(Factorised):
         rate, shape = self.split_up(tau)
         return {"rate": shape / rate}
 
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return counts with some missing."""
-        a, b = rng.poisson([2.0, 30.0], (12, 2)), rng.poisson([20.0, 5.0], (18, 2))
-        groups = a.astype(float), b.astype(float)
-        groups[0][3, 0] = groups[1][5, 1] = np.nan
-        return groups
-
     # -- moves ----------------------------------------------------------------------------------
 
     def spread(self, sums: list[Array]) -> Array:
@@ -162,28 +151,18 @@ class Poisson(Factorised):
 
 
 @dataclass(frozen=True)
-class RisingScore:
+class RisingScore(AddedScore):
     """Scores ``T @ eta`` plus ``lgamma(shape + x) - lgamma(shape)`` of every column's count.
 
     Attributes
     ----------
-    eta : ndarray (k, p)
     shape : ndarray (k, d)
     """
 
-    eta: Array
     shape: Array
 
-    def block(self, T: Points) -> Array:
-        """Return the scores (n, k)."""
-        return self._risen(T, LinearScore(self.eta).block(to_dense(T)), _NO_LABELS)
-
-    def pairs(self, T: Points, z: Labels) -> Array:
-        """Return the scores (n, 2) under each row's own pair."""
-        return self._risen(T, LinearScore(self.eta).pairs(to_dense(T), z), z)
-
-    def _risen(self, T: Points, scores: Array, z: Labels) -> Array:
+    def add(self, T: Array, z: Labels, out: Array) -> None:
+        """Add the differences."""
         d = self.shape.shape[1]
-        counts = np.ascontiguousarray(to_dense(T)[:, 1 + d : 1 + 2 * d])
-        core.add_rises((counts,), self.shape, z, _NONE, scores)
-        return scores
+        counts = np.ascontiguousarray(T[:, 1 + d : 1 + 2 * d])
+        core.add_rises((counts,), self.shape, z, _NONE, out)

@@ -148,7 +148,7 @@ class Product(Joined):
 
     def independent_blocks(self, d: int) -> list[Block]:
         """Return the blocks, each with its columns in the table."""
-        return [Block(f, p) for f, p in zip(self._families, self._places, strict=True)]
+        return [*map(Block, self._families, self._places, self._columns, self._parts)]
 
     def of_prepared(self, families: Sequence[Family], places: Sequence[Sequence[int]]) -> Self:
         """Return the copy whose blocks have these families, prepared, and these columns."""
@@ -156,14 +156,6 @@ class Product(Joined):
         new._families, new._places = [beside_others(f) for f in families], places
         new._columns = _columns(new._families, places)
         return new._with_parts()
-
-    def parts_of(self, s: Array) -> list[Array]:
-        """Return each block's part of statistics (..., p), the count in front of each."""
-        return self._divided(s)
-
-    def split_posterior(self, tau: Array) -> list[Array]:
-        """Return each block's ``tau`` (..., p)."""
-        return self._divided_posterior(tau)
 
     # -- the family proper ----------------------------------------------------------------------
 
@@ -180,7 +172,7 @@ class Product(Joined):
 
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return the blocks' parameters; where two have the same name, the block's goes first."""
-        parts = zip(self._families, self.split_posterior(tau), strict=True)
+        parts = zip(self._families, self._divided_posterior(tau), strict=True)
         described = [(family.name, family.describe(part)) for family, part in parts]
         often = [key for _, block in described for key in block]
         out: dict[str, Array] = {}
@@ -195,7 +187,7 @@ class Product(Joined):
     ) -> list[dict[Any, Any]]:
         """Return for each cluster what is known of each column that is in a block."""
         out: list[dict[Any, Any]] = [{} for _ in range(len(tau))]
-        parts = zip(self._families, self.split_posterior(tau), self._places, strict=True)
+        parts = zip(self._families, self._divided_posterior(tau), self._places, strict=True)
         for family, part, places in parts:
             own = None if seen is None else seen[:, list(places)]
             block = family.describe_columns(part, [names[j] for j in places], own)

@@ -44,10 +44,6 @@ class RowForms:
             return False
         return bool(np.all(np.isfinite(X) | (np.isnan(X) & self.missing)))
 
-    def columns_taken(self) -> int | None:
-        """Return how many columns checked rows have, None if the family does not know."""
-        return None
-
     def width(self, d: int) -> int:
         """Return how many columns the checked rows of d columns of a table have."""
         return d

@@ -51,4 +51,11 @@ class Saved:
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior's hyper-parameters in the user's terms and units."""
-        return {name: getattr(self, name) for name in parameters_of(type(self))}
+        given = parameters_of(type(self))
+        return {name: copy.copy(getattr(self, f"_{name}", getattr(self, name))) for name in given}
+
+    def columns_taken(self) -> int | None:
+        """Return how many columns checked rows have, None as long as that is not known."""
+        mine = vars(self)
+        known = (name for name, form in self.kept.items() if form[:1] == "d" and name in mine)
+        return next((len(mine[name]) for name in known), None)

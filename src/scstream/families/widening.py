@@ -81,27 +81,25 @@ class Wider:
 
     def carried(self, s: Array) -> Array:
         """Return statistics (..., p) of the old family as those of the wider one."""
-        count, parts = s[..., :1], self.old.parts_of(s)
         blocks = self.old.independent_blocks(self.width)
-        new = self.family.independent_blocks(self.width)
-        out = [count]
-        for origin, block in zip(self.origins, new, strict=True):
-            old = blocks[origin.block].family
-            out.append(_carried(old, parts[origin.block], origin.columns, block.family)[..., 1:])
+        out = [s[..., :1]]
+        for origin, new in zip(
+            self.origins, self.family.independent_blocks(self.width), strict=True
+        ):
+            old = blocks[origin.block]
+            own = _carried(old.family, old.statistics(s), origin.columns, new.family)
+            out.append(own[..., 1:])
         return np.ascontiguousarray(np.concatenate(out, axis=-1))  # as the core expects
 
     def rows(self, X: Array) -> Array:
         """Return checked rows of the old family as those of the wider one."""
-        blocks, d = self.old.independent_blocks(self.width), self.width
-        widths = [family.width(len(columns)) for family, columns in blocks]
-        starts, out = np.cumsum([0, *widths]), []
+        blocks, d, out = self.old.independent_blocks(self.width), self.width, []
         for origin, new in zip(self.origins, self.family.independent_blocks(d), strict=True):
-            old, start = blocks[origin.block].family, starts[origin.block]
-            if type(new.family) is type(old) and isinstance(old, Joined):  # it stays whole
-                out.append(X[:, start : start + widths[origin.block]])
-                continue
-            own = X[:, [start + j for j in origin.columns]]
-            out.append(new.family.check(own) if type(new.family) is Hurdle else own)
+            old, own = blocks[origin.block].family, X[:, blocks[origin.block].rows]
+            if type(new.family) is not type(old) or not isinstance(old, Joined):
+                own = own[:, origin.columns]
+                own = new.family.check(own) if isinstance(new.family, Hurdle) else own
+            out.append(own)
         return np.concatenate(out, axis=1)
 
 
@@ -134,12 +132,11 @@ def widened(family: Family, table: Columns, totals: Array) -> Wider | None:
             kept.append((_selected(block.family, stay), _Origin(i, stay)))
     if not changes:
         return None
-    parts = family.parts_of(totals)
     for key, columns in moved.items():
         i, numbers = columns[0][0], [j for _, j in columns]
         places = [blocks[i].columns[j] for j in numbers]
         new = _new_block(key.split()[1], blocks[i].family, table.select(places))
-        carried = _carried(blocks[i].family, parts[i], numbers, new)
+        carried = _carried(blocks[i].family, blocks[i].statistics(totals), numbers, new)
         kept.append((_adapted(new, carried), _Origin(i, numbers)))
     return _joined(family, table, blocks, kept, tuple(changes))
 
@@ -148,7 +145,7 @@ def new_categories(before: Family, now: Family, table: Columns) -> tuple[Widenin
     """Return the columns of categories that have met new ones."""
     d, out = len(table.values), []
     pairs = zip(before.independent_blocks(d), now.independent_blocks(d), strict=True)
-    for (old, places), (new, _) in pairs:
+    for (old, places, *_), (new, *_) in pairs:
         if isinstance(old, Categorical | OneHot) and isinstance(new, Categorical | OneHot):
             for i, (a, b) in enumerate(zip(old.known, new.known, strict=True)):
                 if len(b) > len(a):

@@ -39,17 +39,15 @@ def is_beyond(family: Family, batch: Batch, recipe: Recipe) -> bool:
     """
     n, d = batch.X.shape
     blocks = family.independent_blocks(d)
-    if n < recipe.family.enough_rows(d) or not any(block.real for block, _ in blocks):
+    if n < recipe.family.enough_rows(d) or not any(block.family.real for block in blocks):
         return False
-    rows, start = some_rows(batch.X, _FEW), 0
+    rows = some_rows(batch.X, _FEW)
     far = np.zeros(rows.shape[0], dtype=bool)
-    for block, places in blocks:
-        stop = start + block.width(len(places))
-        if block.real:
-            shift, scale = block.frame
-            own = block.narrowed(rows[:, start:stop])
+    for block in blocks:
+        if block.family.real:
+            shift, scale = block.family.frame
+            own = block.family.narrowed(rows[:, block.rows])
             far |= (np.abs(own - shift) > _BEYOND * scale).any(axis=1)
-        start = stop
     return bool(far.all())
 
 

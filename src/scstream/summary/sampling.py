@@ -27,11 +27,11 @@ def sample_rows(model: ScStream, n: int, random_state: Any) -> tuple[NDArray[Any
     place = rng.choice(len(weight), size=int(n), p=weight / weight.sum())
     posterior = family.prior + state.totals
     d = model.n_features_in_
-    parts = zip(family.independent_blocks(d), family.split_posterior(posterior), strict=True)
     columns: dict[int, Any] = {}
-    for (block, places), tau in parts:
-        drawn = _draw(block, tau, place, len(places), rng)
-        columns |= {j: drawn[:, i] for i, j in enumerate(places)}
+    for block in family.independent_blocks(d):
+        tau = block.posterior(posterior)
+        drawn = _draw(block.family, tau, place, len(block.columns), rng)
+        columns |= {j: drawn[:, i] for i, j in enumerate(block.columns)}
     kind = object if any(c.dtype.kind == "O" for c in columns.values()) else np.float64
     out = np.full((int(n), d), None if kind is object else np.nan, dtype=kind)
     for j, values in columns.items():
