@@ -12,7 +12,7 @@ from scstream.encoders import Encoder
 from scstream.families.columns import columns_of, finite_numbers
 from scstream.families.contract import Array, Family
 from scstream.families.joined import Joined
-from scstream.families.product_blocks import as_alone, beside_others, prepared_beside, slices
+from scstream.families.product_blocks import beside_others, prepared_beside, slices
 from scstream.families.scores import Points
 from scstream.support.saved import parameters_of
 
@@ -101,7 +101,7 @@ class Encoded(Joined):
 
     def enough_rows(self, d: int) -> int:
         """Return how many rows set the families' priors for good."""
-        return max(as_alone(own).enough_rows(d) for own in self._families or self._given())
+        return max(f.enough_rows(d) for f in self._given())
 
     def to_saved(self) -> dict[str, Any]:
         """Return what the encoder has learned, and the families."""

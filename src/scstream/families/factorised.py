@@ -6,9 +6,7 @@ it adds nothing to the column's sums, and nothing to a point's density.
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -79,14 +77,6 @@ class Factorised(Family):
         if not isinstance(X, np.ndarray) or np.isinf(X).any():
             return False
         return all(self.refusal(x[~np.isnan(x)]) is None for x in X.T)
-
-    def select(self, columns: Sequence[int]) -> Self:
-        """Return the prepared copy for some of its columns."""
-        new = copy.copy(self)
-        for name, form in self.kept.items():
-            if form.startswith("d") and name in vars(self):
-                setattr(new, name, getattr(self, name)[list(columns)])
-        return new.remade()
 
     def statistics(self, X: Points) -> Points:
         """Return a row's count, its columns' counts, and what the family sums up of them."""

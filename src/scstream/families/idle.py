@@ -67,12 +67,6 @@ class Idle(Family):
             new._value = np.asarray(self.value, dtype=np.float64)
         return new
 
-    def select(self, columns: list[int]) -> Self:
-        """Return the copy for some of the columns."""
-        new = copy.copy(self)
-        new._value = self._value[columns]
-        return new
-
     def sound(self, X: Points) -> bool:
         """Whether rows have the form that `check` returns."""
         return isinstance(X, np.ndarray) and not np.isinf(X).any()

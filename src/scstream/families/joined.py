@@ -128,19 +128,15 @@ class Joined(Family):
 
     def gaps(self, X: Points) -> NDArray[np.int64]:
         """Return the rows that have gaps in some part."""
-        rows = [f.gaps(X[:, c]) for f, c in self._completing()]
-        return np.unique(np.concatenate(rows)) if rows else super().gaps(X)
-
-    def _completing(self) -> list[tuple[Family, slice]]:
-        pairs = zip(self._families, self._columns, strict=True)
-        return [(family, columns) for family, columns in pairs if family.completes]
+        rows = [f.gaps(X[:, c]) for f, c in zip(self._families, self._columns, strict=True)]
+        return np.unique(np.concatenate(rows)) if self.completes else super().gaps(X)
 
     def filled(self, X: Points) -> Points:
         """Return rows with a first guess in place of the parts' gaps."""
         if len(self.gaps(X)) == 0:
             return X
         out = X.copy()
-        for family, columns in self._completing():
+        for family, columns in zip(self._families, self._columns, strict=True):
             out[:, columns] = family.filled(X[:, columns])
         return out
 

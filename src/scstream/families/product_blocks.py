@@ -100,17 +100,10 @@ def check_saved_places(places: list[Any]) -> None:
         raise ValueError("a column is in two blocks")
 
 
-def beside_others(family: Family) -> Family:
-    """Return a copy that knows that other columns separate clusters, too."""
+def beside_others(family: Family, *, alone: bool = False) -> Family:
+    """Return a copy that knows that other columns separate clusters, too, or takes itself alone."""
     new = copy.copy(family)
-    new.alone = False
-    return new
-
-
-def as_alone(family: Family) -> Family:
-    """Return a copy that takes itself for the only one, as it is before it meets rows."""
-    new = copy.copy(family)
-    new.alone = True
+    new.alone = alone
     return new
 
 
@@ -119,7 +112,7 @@ def prepared_beside(family: Family, rows: Points) -> Family:
 
     A family that was a part before starts over when rows are learned anew.
     """
-    return beside_others(as_alone(family).prepare(rows))
+    return beside_others(beside_others(family, alone=True).prepare(rows))
 
 
 def checked_columns(family: Family, table: Columns) -> Array:

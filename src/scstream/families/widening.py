@@ -15,8 +15,10 @@ clusters of their own, each stands for a cell that overlaps the next, see `round
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -35,6 +37,7 @@ from scstream.families.poisson import Poisson
 from scstream.families.product import Product
 from scstream.support.words import counted
 
+Kind = TypeVar("Kind", bound=Family)
 CLOCK = "clock"  # what a column of times was taken for that is none any more
 _CELL = 2.0  # the width of cells of whole numbers: deviations of .58, so that neighbours overlap
 
@@ -129,7 +132,7 @@ def widened(family: Family, table: Columns, totals: Array) -> Wider | None:
         if len(stay) == len(block.columns):
             kept.append((block.family, _Origin(i, stay)))
         elif stay:
-            kept.append((_selected(block.family, stay), _Origin(i, stay)))
+            kept.append((selected(block.family, stay), _Origin(i, stay)))
     if not changes:
         return None
     for key, columns in moved.items():
@@ -178,9 +181,13 @@ def _wider_name(family: Family, table: Columns, place: int, j: int) -> str | Non
     return "categorical" if codes else "diagonal"
 
 
-def _selected(family: Family, columns: list[int]) -> Family:
-    assert isinstance(family, Factorised | Idle)
-    return family.select(columns)
+def selected(family: Kind, columns: Sequence[int]) -> Kind:
+    """Return the prepared family of independent columns for some of them."""
+    new = copy.copy(family)
+    for name, form in family.kept.items():
+        if form.startswith("d") and name in vars(family):
+            setattr(new, name, getattr(family, name)[list(columns)])
+    return new.remade()
 
 
 def _new_block(name: str, old: Family, table: Columns) -> Family:
@@ -227,7 +234,7 @@ def _carried(old: Family, s: Array, columns: Sequence[int], new: Family) -> Arra
     assert isinstance(new, Diagonal)
     squares = x
     if isinstance(old, Poisson):
-        spread = old.select(list(columns)).spread([n, x])
+        spread = selected(old, columns).spread([n, x])
         squares = n * spread + x * x / np.maximum(n, 1e-300)
     squares = squares + n * new._step**2 / 12.0
     shift, scale = new.frame
