@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from scstream.encoders import (
     CountSharesEncoder,
@@ -87,6 +88,13 @@ def test_what_is_learned_and_given_back_changes_nothing(case) -> None:
     encoder, X = case
     again = type(encoder)(**encoder.hyperparameters()).fit(X)
     assert_array_equal(again.encode(X), encoder.encode(X))
+
+
+@parametrize_with_checks(
+    [ScaleEncoder(), HurdleEncoder(), SharesEncoder(), CountSharesEncoder()]
+)  # the other one makes words
+def test_it_is_a_transformer_of_scikit_learn(estimator, check) -> None:
+    check(estimator)
 
 
 def test_it_is_a_step_of_a_pipeline() -> None:

@@ -61,7 +61,7 @@ class SharesEncoder(Encoder):
         if self.total is not None and not 0.0 < self.total < np.inf:
             raise ValueError(f"total must be a positive number; got {self.total!r}.")
         if d < 2:
-            raise ValueError("Shares of a whole are two columns or more; there is one.")
+            raise ValueError("Shares of a whole are two columns or more; there is n_features = 1.")
         if self.least_.min() < 0.0 or self.least_.max() > _WIDEST / d:
             raise ValueError("what is added to shares is for other columns")
 
