@@ -60,11 +60,11 @@ class Gamma(Factorised):
     n_statistics: ClassVar[int] = 3
     filling: ClassVar[float] = 1.0
     kept: ClassVar[Mapping[str, str]] = {
-        "_scale": "d+", "_c": "d+", "_mean": "d+", "_strength": "d+",
+        "_scale": "d+", "_shape": "d+", "_mean": "d+", "_strength": "d+",
     }  # fmt: skip
 
     _scale: Array  # (d,): the unit in which the family computes
-    _c: Array  # (d,): the data's shape
+    _shape: Array  # (d,): the data's shape
     _mean: Array  # (d,): the prior's mean, in that unit, and its shape
     _strength: Array
 
@@ -101,7 +101,7 @@ class Gamma(Factorised):
 
     def _with(self, c: Array, mean: Array, strength: Array) -> Self:
         new = copy.copy(self)
-        new._c, new._mean, new._strength = c, mean, strength
+        new._shape, new._mean, new._strength = c, mean, strength
         return new.with_prior(strength / c, strength * mean / c, 0.0 * c)
 
     def adapt(self, clusters: Array) -> Self:
@@ -112,7 +112,7 @@ class Gamma(Factorised):
         """
         if all(v is not None for v in (self.shape, self.mean, self.strength)):
             return self
-        same = np.ones(len(self._c))
+        same = np.ones(len(self._shape))
         if self.shape is None and self.alone:
             count, x, _ = self.split_up(self.prior + clusters)
             places = np.log(x / count)
@@ -120,10 +120,10 @@ class Gamma(Factorised):
             clusters = best_merged(trials, clusters, places)
         count, x, _ = (block.sum(axis=0) for block in self.split_up(clusters))
         pooled = (x + 0.01) / (count + 0.01)
-        shapes = [self._c] if self.shape is not None else [c * same for c in _SHAPES]
+        shapes = [self._shape] if self.shape is not None else [c * same for c in _SHAPES]
         trials = [self._with(c, self._mean, self._strength) for c in shapes]
-        (c,) = self.best_by_column(trials, clusters, "_c")
-        c = c if self.alone else np.minimum(c, 2.0 * self._c)
+        (c,) = self.best_by_column(trials, clusters, "_shape")
+        c = c if self.alone else np.minimum(c, 2.0 * self._shape)
         means = [self._mean] if self.mean is not None else [pooled * m for m in _MEANS]
         strengths = [s * same for s in _STRENGTHS]
         if self.strength is not None:
@@ -135,16 +135,15 @@ class Gamma(Factorised):
         """Return the copy for the rest of the stream: from k clusters, strengths are at most k."""
         if self.strength is not None:
             return self
-        return self._with(self._c, self._mean, at_most(self._strength, k, 1.0))
+        return self._with(self._shape, self._mean, at_most(self._strength, k, 1.0))
 
     def remade(self) -> Self:
         """Return the copy with its prior."""
-        return self._with(self._c, self._mean, self._strength)
+        return self._with(self._shape, self._mean, self._strength)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the entries' shapes and the prior's means and shapes."""
-        mean = self._mean * self._scale
-        return {"shape": self._c.copy(), "mean": mean, "strength": self._strength.copy()}
+        return {**super().hyperparameters(), "mean": self._mean * self._scale}
 
     # -- the family proper ----------------------------------------------------------------------
 
@@ -160,25 +159,25 @@ class Gamma(Factorised):
     def log_partitions(self, tau: Array) -> Array:
         """Return the log-normalisers of gamma densities of rates, the entries' own included."""
         count, x, log_x = self.split_up(tau)
-        a = self._c * count
-        own = (self._c - 1.0) * log_x - count * gammaln(self._c)
+        a = self._shape * count
+        own = (self._shape - 1.0) * log_x - count * gammaln(self._shape)
         out: Array = gammaln(a) - a * np.log(x) + own
         return out
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw rates from gamma densities."""
         count, x, _ = self.split_up(tau)
-        a = self._c * count
+        a = self._shape * count
         log_rate = log_gammas(rng, a) - np.log(x)
-        each = self._c * log_rate - gammaln(self._c)
-        own = np.broadcast_to(self._c - 1.0, a.shape)
+        each = self._shape * log_rate - gammaln(self._shape)
+        own = np.broadcast_to(self._shape - 1.0, a.shape)
         zero = np.zeros((len(tau), 1))
         return np.concatenate([zero, each, -np.exp(log_rate), own], axis=1)
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by compound gamma predictives (Lomax for the exponential)."""
         count, x, _ = self.split_up(self.prior + s)
-        a, c = self._c * count, self._c
+        a, c = self._shape * count, self._shape
         each = gammaln(a + c) - gammaln(a) - gammaln(c) - c * np.log(x)
         own = np.broadcast_to(c - 1.0, a.shape)
         eta = np.concatenate([log_weight[:, None], each, 0.0 * a, own], axis=1)
@@ -187,24 +186,24 @@ class Gamma(Factorised):
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return the clusters' means, and the shape that they share."""
         count, x, _ = self.split_up(tau)
-        a = self._c * count
-        mean = self._c * x / np.maximum(a - 1.0, 0.5 * a) * self._scale
-        return {"mean": mean, "shape": np.broadcast_to(self._c, mean.shape)}
+        a = self._shape * count
+        mean = self._shape * x / np.maximum(a - 1.0, 0.5 * a) * self._scale
+        return {"mean": mean, "shape": np.broadcast_to(self._shape, mean.shape)}
 
     # -- moves ----------------------------------------------------------------------------------
 
     def spread(self, sums: list[Array]) -> Array:
         """Return the variances of gamma distributions with the groups' means."""
-        return (sums[1] / np.maximum(sums[0], 1e-300)) ** 2 / self._c
+        return (sums[1] / np.maximum(sums[0], 1e-300)) ** 2 / self._shape
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the difference of the two groups' expected rates, and the cut's offset."""
         rates = []
         for s in (first, second):
             count, x, _ = self.split_up(self.prior + s)
-            rates.append(self._c * count / x)
+            rates.append(self._shape * count / x)
         a, b = rates
-        return a - b, (self._c * (np.log(a) - np.log(b))).sum(axis=1)
+        return a - b, (self._shape * (np.log(a) - np.log(b))).sum(axis=1)
 
     def spread_out(self, X: Array) -> Array:
         """Return logs, whose deviation does not depend on the rate."""
@@ -230,10 +229,6 @@ class Exponential(Gamma):
 
     def __init__(self, mean: ArrayLike | None = None, strength: ArrayLike | None = None) -> None:
         super().__init__(1.0, mean, strength)
-
-    def hyperparameters(self) -> dict[str, Any]:
-        """Return the prior's means and shapes."""
-        return {k: v for k, v in super().hyperparameters().items() if k != "shape"}
 
 
 def _observed(X: Array) -> list[Array]:
