@@ -64,35 +64,30 @@ class ScaleEncoder(Encoder):
         if self.root is not None:
             self.root_ = finite_vector(self.root, d, "root") != 0.0
 
-    @property
-    def scale(self) -> tuple[Array, NDArray[np.bool_]]:
-        """The units of columns (d,), and whether roots are taken above these (d,)."""
-        return self.unit_, self.root_
-
     def encode(self, X: Array) -> Array:
         """Return the places of amounts (n, d) on the scale."""
-        return on_scale(X, *self.scale)
+        return on_scale(X, self.unit_, self.root_)
 
     def decode(self, codes: Array) -> Array:
         """Return the amounts at places (n, d)."""
-        return off_scale(codes, *self.scale)
+        return off_scale(codes, self.unit_, self.root_)
 
     def log_jacobian(self, codes: Array) -> Array:
         """Return minus the log of how much longer the data are than the scale there (n,)."""
-        stretch = log_stretch(codes, *self.scale)
+        stretch = log_stretch(codes, self.unit_, self.root_)
         return -rowwise.sums(np.where(np.isnan(stretch), 0.0, stretch))
 
     def quantile(self, level: Array | float, mean: Array, deviation: Array) -> Array:
         """Return a quantile of amounts (k, d) that are normal on the scale."""
         with np.errstate(over="ignore"):
-            x = off_scale(mean + deviation * ndtri(level), *self.scale)
+            x = off_scale(mean + deviation * ndtri(level), self.unit_, self.root_)
         return np.asarray(np.clip(x, -FAR, FAR))
 
     # -- coarse columns -------------------------------------------------------------------------
 
     def with_cells(self, codes: Array) -> Self:
         """Return a copy that knows how coarse amounts are."""
-        new, x = copy.copy(self), off_scale(codes, *self.scale)
+        new, x = copy.copy(self), off_scale(codes, self.unit_, self.root_)
         new.step_ = rounding.steps(x, column_frame(x)[1])
         return new
 
@@ -104,5 +99,7 @@ class ScaleEncoder(Encoder):
         """Return encoded rows with coarse amounts at places within their cells."""
         if not self.is_coarse():
             return codes
-        x = rounding.unrounded(off_scale(codes, *self.scale), self.step_, batch, first_row)
-        return np.where(self.step_ > 0.0, on_scale(x, *self.scale), codes)
+        x = rounding.unrounded(
+            off_scale(codes, self.unit_, self.root_), self.step_, batch, first_row
+        )
+        return np.where(self.step_ > 0.0, on_scale(x, self.unit_, self.root_), codes)

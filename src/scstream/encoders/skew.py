@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,15 +47,8 @@ def straight_unit(x: Array) -> float:
     return _STRAIGHT * float(np.abs(x).max(initial=_TINY))
 
 
-class Scales(NamedTuple):
-    """Units (d,) of columns, and which of these go by roots above (d,)."""
-
-    unit: Array
-    root: NDArray[np.bool_]
-
-
-def scales_of(columns: Sequence[Array]) -> Scales:
-    """Return scales on which amounts are closer to mixtures of normal distributions.
+def scales_of(columns: Sequence[Array]) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the units (d,) of scales on which amounts are more normal, and which go by roots (d,).
 
     Units are small amounts, or so large that amounts stay what they are; always that if signs
     differ. Whether roots or logarithms suit a column is clear from it alone only if they differ by
@@ -68,7 +60,7 @@ def scales_of(columns: Sequence[Array]) -> Scales:
     root = more > (-GAIN if more.sum() > _ALL else GAIN)
     both = zip(columns, skewed, strict=True)
     unit = [_unit_below(x) if is_so else straight_unit(x) for x, is_so in both]
-    return Scales(np.array(unit), root & asked)
+    return np.array(unit), root & asked
 
 
 def _is_counted(x: Array) -> bool:
