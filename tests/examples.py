@@ -14,6 +14,13 @@ def example_rows(name, seed=12):
     return np.concatenate(example(name, seed))
 
 
+def changed(saved, change):
+    """Return what is saved of an encoded family, some of it changed."""
+    own = {name: value for name, value in change.items() if name == "_families"}
+    encoder = {name: value for name, value in change.items() if name not in own}
+    return {**saved, **own, "encoder": {**saved["encoder"], **encoder}}
+
+
 def gaussian(rng):
     mix = np.array([[1.0, 0.8], [0.0, 0.6]])
     return rng.normal(size=(12, 2)) @ mix, rng.normal(size=(18, 2)) @ mix + 6.0

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from examples import example_rows
+from examples import changed, example_rows
 from scstream.families import Composition, Gaussian, check_family
+from scstream.families.saved import restored, saved_of
 
 RNG = np.random.default_rng(0)
 SHARES = RNG.dirichlet([9.0, 4.0, 2.0], 300)
@@ -83,7 +84,7 @@ def test_shares_of_0_are_somewhere_below_the_others() -> None:
     assert_allclose((got[:, 0] / got[:, 1])[others], X[others, 0] / X[others, 1])
     assert_array_equal(family.unrounded(points[7:], 3, 7), family.unrounded(points, 3)[7:])
     assert np.any(family.unrounded(points, 4) != family.unrounded(points, 3))
-    again = Composition().from_saved(family.to_saved())
+    again = restored(Composition(), saved_of(family))
     assert_array_equal(again.unrounded(points, 3), family.unrounded(points, 3))
     gap = family.check(np.full((2, 3), np.nan))
     assert np.isnan(family.unrounded(gap, 3)).all()
@@ -96,14 +97,14 @@ def test_shares_of_0_are_somewhere_below_the_others() -> None:
         {"d": 1},
         {"little_": np.ones(2)},
         {"least_": np.ones(3)},
-        {"families": 3},
+        {"_families": 3},
     ],
 )
 def test_what_a_checkpoint_cannot_hold_is_refused(change):
     family, points = prepared(Composition(), SHARES)
-    saved = family.to_saved()
-    again = Composition().from_saved(saved)
+    saved = saved_of(family)
+    again = restored(Composition(), saved)
     assert_array_equal(again.check(SHARES), points)
     assert_array_equal(again.prior, family.prior)
     with pytest.raises(ValueError, match=r"positive|for other columns|shape|in number"):
-        Composition().from_saved(saved | change)
+        restored(Composition(), changed(saved, change))

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from examples import example_rows
+from examples import changed, example_rows
 from scstream.families import CountShares, check_family
+from scstream.families.saved import restored, saved_of
 
 RNG = np.random.default_rng(0)
 SHARE = RNG.dirichlet([90.0, 40.0, 20.0], 400)
@@ -83,8 +84,8 @@ def test_what_is_given_and_saved_must_be_sound() -> None:
     with pytest.raises(ValueError, match="total must be a positive number"):
         CountShares(total=-1.0).meet(COUNTS, None)
     family, _ = prepared(CountShares(by_total=True), COUNTS)
-    saved = family.to_saved()
-    again = CountShares().from_saved(saved)
+    saved = saved_of(family)
+    again = restored(CountShares(), saved)
     assert_array_equal(again.check(COUNTS), family.check(COUNTS))
     for name, value, told in (
         ("usual_", np.ones(2), "has shape"),
@@ -94,4 +95,4 @@ def test_what_is_given_and_saved_must_be_sound() -> None:
         ("d", True, "no columns"),
     ):
         with pytest.raises(ValueError, match=told):
-            CountShares().from_saved({**saved, name: value})
+            restored(CountShares(), changed(saved, {name: value}))

@@ -5,9 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from examples import example_rows
+from examples import changed, example_rows
 from scstream.families import Bernoulli, Diagonal, Gaussian, Hurdle, Product, check_family
 from scstream.families.gaps import observed_scores
+from scstream.families.saved import restored, saved_of
 
 
 def rows(n=300, seed=0):
@@ -142,20 +143,21 @@ def test_coarse_amounts_are_moved_and_the_common_value_is_not() -> None:
 def test_what_is_saved_makes_the_same_family(amount):
     X = rows()
     family, points = prepared(Hurdle(amount=amount), X)
-    saved = family.to_saved()
-    again = Hurdle(amount=amount).from_saved(saved)
+    saved = saved_of(family)
+    again = restored(Hurdle(amount=amount), saved)
     assert_array_equal(again.prior, family.prior)
     assert_array_equal(again.check(X), points)
     assert_array_equal(again.log_base(points), family.log_base(points))
     assert again.completes == family.completes == (amount is not None)
     for wrong in (
-        {"families": saved["families"][:1]}, {"families": saved["families"][::-1]},
-        {"families": [saved["families"][0], saved["families"][0]]},
-        {"unit_": -saved["unit_"]}, {"value_": saved["value_"][:2]}, {"step_": "a"}, {"d": 2},
-        {"families": [Bernoulli().prepare(points[:, :2]), saved["families"][1]]},
+        {"_families": saved["_families"][:1]}, {"_families": saved["_families"][::-1]},
+        {"_families": [saved["_families"][0], saved["_families"][0]]},
+        {"unit_": -saved["encoder"]["unit_"]}, {"value_": saved["encoder"]["value_"][:2]},
+        {"step_": "a"}, {"d": 2},
+        {"_families": [Bernoulli().prepare(points[:, :2]), saved["_families"][1]]},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"famil|shape|positive|type"):
-            Hurdle(amount=amount).from_saved({**saved, **wrong})
+            restored(Hurdle(amount=amount), changed(saved, wrong))
 
 
 def test_an_amount_of_one_column_is_normal_on_its_scale() -> None:

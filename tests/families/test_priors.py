@@ -16,6 +16,7 @@ from scstream.families import (
     Poisson,
     Spherical,
 )
+from scstream.families.saved import restored, saved_of
 
 REAL = [Gaussian, Diagonal, Spherical]
 STRENGTH = {Gaussian: "cov_strength", Diagonal: "variance_strength", Spherical: "variance_strength"}
@@ -24,7 +25,7 @@ SIZES = 9, 30, 16  # of clusters
 
 def with_prior(family, **saved):
     """Return a prepared family with other parts of what it saves."""
-    return type(family)().from_saved({**family.to_saved(), **saved})
+    return restored(type(family)(), {**saved_of(family), **saved})
 
 
 def clusters_of(d: int, seed: int = 0, shift: float = 0.0) -> list[np.ndarray]:
@@ -125,7 +126,7 @@ def test_an_expected_covariance_goes_with_the_latest_points_and_a_mean_with_all(
     if kind is not Gaussian:
         latest[1][3, 0] = latest[2][5, 1] = np.nan
     family = prepared(kind, 3)
-    psi = 5.0 * family.to_saved()["_psi"]
+    psi = 5.0 * saved_of(family)["_psi"]
     family = with_prior(family, _share=share, _psi=psi)
     centre, scale = family.frame
     followed = family.follow(sums(family, whole), sums(family, latest))
@@ -150,7 +151,7 @@ def test_a_covariance_that_would_grow_a_lot_must_suit_all_clusters(kind, wider):
     # broken on purpose (the whole step always): the first step is the best
     whole, latest = clusters_of(3), [wider * X for X in clusters_of(3, seed=1)[1:2]]
     family = with_prior(prepared(kind, 3))
-    (centre, scale), psi = family.frame, family.to_saved()["_psi"]
+    (centre, scale), psi = family.frame, saved_of(family)["_psi"]
     far = expected_covariance(kind, psi, 1.0, [(X - centre) / scale for X in latest]) - psi
     every = sums(family, whole + latest)
     followed = family.follow(every, every[-1:])
@@ -161,7 +162,7 @@ def test_a_covariance_that_would_grow_a_lot_must_suit_all_clusters(kind, wider):
     grown = (np.array(size[:-1]) - size[-1]) / (3.0 if kind is Spherical else 1.0)
     best = min(np.argmax(level), np.argmax(grown <= np.log(4.0)))
     assert best == 0 if wider == 1.0 else best > 2
-    assert_allclose(followed.to_saved()["_psi"], steps[best]._psi, rtol=1e-6, atol=1e-9)
+    assert_allclose(saved_of(followed)["_psi"], steps[best]._psi, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", REAL)

@@ -10,6 +10,7 @@ from scstream.families.auto import choose_family
 from scstream.families.check import check_family
 from scstream.families.columns import columns_of
 from scstream.families.idle import Idle
+from scstream.families.saved import restored, saved_of
 from scstream.families.widening import widened
 
 RNG = np.random.default_rng(0)
@@ -111,7 +112,7 @@ def test_idle_columns_say_nothing():
     X = np.column_stack([np.full(40, 1.5), np.full(40, np.nan)])
     check_family(Idle(), X)
     family = Idle().prepare(X)
-    again = Idle().from_saved(family.to_saved())
+    again = restored(Idle(), saved_of(family))
     assert_array_equal(again.hyperparameters()["value"], [1.5, np.nan])
     assert family.check(X[:3]).shape == (3, 2)
     for column, value in ((0, 2.0), (1, 0.0)):

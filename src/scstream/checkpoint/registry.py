@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from scstream.checkpoint.errors import UnsupportedCheckpointError
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.idle import Idle
+from scstream.families.saved import restored, saved_of
 from scstream.support.saved import parameters_of
 
 _OWN: dict[str, type[Family]] = {**BY_NAME, Product.name: Product, Idle.name: Idle}
@@ -24,8 +25,8 @@ def register_family(kind: _Kind) -> _Kind:
     ----------
     kind : type
         A subclass of `scstream.Family` with a ``name`` of its own. What a prepared copy knows
-        beyond its constructor's arguments must be named in ``kept``, or be handled by
-        ``to_saved`` and ``from_saved``; see `scstream.Family`.
+        beyond its constructor's arguments must be named in ``kept``, or be set by ``remade``;
+        see `scstream.Family`.
 
     Returns
     -------
@@ -72,12 +73,12 @@ def _check_round_trip(family: Family) -> None:
     """Raise `ValueError` if a user's family does not say of itself all that it knows."""
     given = {key: getattr(family, key) for key in parameters_of(type(family))}
     again = type(family)(**given)
-    learned = family.to_saved()
+    learned = saved_of(family)
     if learned:
-        again = again.from_saved(learned)
+        again = restored(again, learned)
     lost = sorted(set(vars(family)) - set(vars(again)) - {"alone"})
     if lost:
         raise ValueError(
             f"The family {type(family).__name__} cannot be saved: {', '.join(lost)} would be lost. "
-            "Name them in its table `kept`, or give it to_saved and from_saved."
+            "Name them in its table `kept`, or set them in `remade`."
         )

@@ -17,6 +17,7 @@ from scstream.checkpoint.randomness import Random, random_from, state_of
 from scstream.checkpoint.registry import kind_named, name_of
 from scstream.families import Family
 from scstream.families.count_scores import CountRows
+from scstream.families.saved import restored, saved_of
 from scstream.support.saved import parameters_of
 
 _LARGEST = 2**1024  # whole numbers beyond are refused: reading them takes ever longer
@@ -86,7 +87,7 @@ class Packer:
         """Return a family: how it was made, and what it has learned since."""
         name = name_of(family)
         given = {key: getattr(family, key) for key in parameters_of(type(family))}
-        learned = family.to_saved()
+        learned = saved_of(family)
         return {
             "name": name,
             "parameters": {key: self.value(v, what) for key, v in given.items()},
@@ -127,7 +128,7 @@ def _family_of(name: Any, parameters: dict[str, Any], learned: dict[str, Any]) -
     if not learned:
         return family
     with np.errstate(all="ignore"):  # what comes of odd numbers is checked below
-        family = family.from_saved(learned)
+        family = restored(family, learned)
         prior = family.prior
     sound = prior.ndim == 1 and prior.dtype == float and np.all(np.isfinite(prior))
     require(sound, f"the family {name!r} has no valid prior")

@@ -116,9 +116,9 @@ class Encoder(TransformerMixin, BaseEstimator, ABC):
         """Return what a checkpoint holds."""
         return {"d": self.n_features_in_} | {n: 1.0 * getattr(self, n) for n in self.learned}
 
-    def from_saved(self, saved: Mapping[str, Any]) -> Self:
+    def from_saved(self, saved: Any) -> Self:
         """Return the copy that `to_saved` describes, or raise `ValueError`."""
-        d = saved.get("d")
+        d = saved.get("d") if isinstance(saved, dict) else None
         if type(d) is not int or d < 1:
             raise ValueError("an encoder has no columns")
         new = copy.copy(self)

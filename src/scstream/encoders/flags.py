@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Self
 
@@ -103,9 +103,9 @@ class FlagsEncoder(Encoder):
         """Return the columns' names."""
         return {"names": list(self.names_)}
 
-    def from_saved(self, saved: Mapping[str, Any]) -> Self:
+    def from_saved(self, saved: Any) -> Self:
         """Return a copy with the columns' names, which must be as many as the sizes say."""
-        names = saved.get("names")
+        names = saved.get("names") if isinstance(saved, dict) else None
         if not isinstance(names, list) or not names or not all(type(n) is str for n in names):
             raise ValueError("the columns have no names")
         new = copy.copy(self)

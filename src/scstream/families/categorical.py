@@ -28,7 +28,6 @@ from scstream.families.evidence import at_most
 from scstream.families.product_blocks import slices
 from scstream.families.scores import LinearScore, Points, Score
 from scstream.support.given import as_floats
-from scstream.support.saved import checked
 
 _MASSES = 2.0 ** np.arange(-3, 11)  # total prior counts among which the evidence chooses
 _ROOM = 8  # places for later categories, besides as many as there were at first
@@ -77,11 +76,15 @@ class Categorical(Family):
     missing: ClassVar[bool] = True
     tabular: ClassVar[bool] = True
     text: ClassVar[bool] = True
+    kept: ClassVar[Mapping[str, str]] = {
+        "_known": "any?", "_width": "any", "_base": "d+", "_conc": "d+",
+    }  # fmt: skip
 
     _known: tuple[tuple[Any, ...], ...] | None = None  # the categories of each column, in order
     _width: NDArray[np.int64] = np.zeros(0, np.int64)  # (d,): places of each column, see Notes
     _start: NDArray[np.int64]  # (d,): where they begin
     _base: Array  # (p - 1,): frequencies in the first batch
+    _conc: Array  # (p - 1,): the Dirichlet parameters
     _prior: Array
     _log_z: float
 
@@ -183,7 +186,7 @@ class Categorical(Family):
 
     def _with(self, conc: Array) -> Self:
         new = copy.copy(self)
-        new._prior = np.concatenate([[0.0], conc])
+        new._conc, new._prior = conc, np.concatenate([[0.0], conc])
         new._log_z = float(new.log_partition(new._prior))
         return new
 
@@ -206,26 +209,14 @@ class Categorical(Family):
         share = at_most(mass, k, used + 1.0) / mass
         return self._with(np.repeat(share, self._width) * self._prior[1:])
 
-    def to_saved(self) -> dict[str, Any]:
-        """Return the categories, their places, and the Dirichlet parameters."""
-        if "_prior" not in vars(self):
-            return {}
-        known = None if self._known is None else [list(labels) for labels in self._known]
-        return {
-            "_known": known, "_width": self._width, "_base": self._base, "_conc": self._prior[1:]
-        }  # fmt: skip
-
-    def from_saved(self, saved: Mapping[str, Any]) -> Self:
-        """Return the prepared copy that `to_saved` describes."""
-        forms = {"_base": "d+", "_conc": "d+"}
-        rest = checked({name: v for name, v in saved.items() if name in forms}, forms)
+    def remade(self) -> Self:
+        """Return the copy with its places and its prior."""
         new = copy.copy(self)
-        new._width = checked_width(saved.get("_width"), len(rest["_base"]))
+        new._width = checked_width(self._width, len(self._base))
         new._start = np.concatenate([[0], np.cumsum(new._width)[:-1]])
-        new._base = rest["_base"]
-        if saved.get("_known") is not None:
-            new._known = checked_known(saved["_known"], new._width)
-        return new._with(rest["_conc"])
+        if self._known is not None:
+            new._known = checked_known(self._known, new._width)
+        return new._with(self._conc)
 
     def columns_taken(self) -> int | None:
         """Return how many columns have places."""

@@ -33,10 +33,11 @@ def checked_width(width: Any, total: int) -> NDArray[np.int64]:
 
 def checked_known(known: Any, width: NDArray[np.int64]) -> tuple[tuple[Any, ...], ...]:
     """Return the columns' categories from a checkpoint: words or numbers, none twice."""
-    if not isinstance(known, list) or len(known) != len(width):
+    if not isinstance(known, list | tuple) or len(known) != len(width):
         raise ValueError("there is no list of categories for each column")
     for labels in known:
-        if not isinstance(labels, list) or not all(type(v) in (int, float, str) for v in labels):
+        words = isinstance(labels, list | tuple) and {*map(type, labels)} <= {int, float, str}
+        if not words:
             raise ValueError("categories are neither words nor numbers")
         if len(set(labels)) != len(labels):
             raise ValueError("a category appears twice")

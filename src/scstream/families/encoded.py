@@ -36,10 +36,11 @@ class Encoded(Joined):
 
     missing: ClassVar[bool] = True
     tabular: ClassVar[bool] = True
+    kept: ClassVar[Mapping[str, str]] = {"encoder": "any", "_families": "any"}
     kind: ClassVar[type[Encoder]]
     inner: ClassVar[Mapping[str, Kinds]]
 
-    encoder: Encoder | None = None  # once it has met rows
+    encoder: Any = None  # once it has met rows
 
     def _open_encoder(self) -> Encoder:
         """Return the encoder as the user gave it, or left it open."""
@@ -103,14 +104,9 @@ class Encoded(Joined):
         """Return how many rows set the families' priors for good."""
         return max(f.enough_rows(d) for f in self._given())
 
-    def to_saved(self) -> dict[str, Any]:
-        """Return what the encoder has learned, and the families."""
-        return {**self.form.to_saved(), "families": list(self._families)} if self._parts else {}
-
-    def from_saved(self, saved: Mapping[str, Any]) -> Self:
-        """Return the prepared copy that `to_saved` describes."""
-        own = {name: value for name, value in saved.items() if name != "families"}
-        encoder, families = self._open_encoder().from_saved(own), saved.get("families")
+    def remade(self) -> Self:
+        """Return the copy with its encoder, and with the parts of rows and statistics."""
+        encoder, families = self._open_encoder().from_saved(self.encoder), self._families
         kinds, widths = list(self.inner.values()), encoder.widths
         if not isinstance(families, list) or len(families) != len(kinds):
             raise ValueError("the families of the other form are others in number")

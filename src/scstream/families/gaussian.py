@@ -33,6 +33,7 @@ from scstream.families.packed import means
 from scstream.families.pooling import between, middles, pooled
 from scstream.families.restraint import restrained
 from scstream.families.scores import Points
+from scstream.families.subspace import Subspace
 from scstream.support.given import as_floats, finite_vector, positive_number
 
 SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
@@ -85,7 +86,7 @@ class Gaussian(GaussianColumns):
     real: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {
         "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "dd",
-        "_step": "d?", "_share": "+?",
+        "_step": "d?", "_share": "+?", "_space": "any?",
     }  # fmt: skip
 
     _share: float = 1.0  # of the covariance within clusters that is expected
@@ -242,7 +243,9 @@ class Gaussian(GaussianColumns):
         """Return the copy with its prior."""
         if not self._nu > len(self._m) - 1:
             raise ValueError(f"the strength {self._nu} of the covariance is too small")
-        return self._with(self._kappa, self._nu, self._psi)
+        new = copy.copy(self)
+        new._space = self._space and Subspace.from_saved(self._space, len(self._m))
+        return new._with(self._kappa, self._nu, self._psi)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import log
 from typing import Any, Self
 
@@ -191,21 +191,6 @@ class GaussianColumns(GaussianCuts):
     def columns_taken(self) -> int | None:
         """Return how many columns rows have."""
         return super().columns_taken() if self._space is None else len(self._space.centre)
-
-    def to_saved(self) -> dict[str, Any]:
-        """Return what a prepared copy knows, the directions of many columns included."""
-        space = {} if self._space is None else self._space._asdict()
-        return {**super().to_saved(), **space}
-
-    def from_saved(self, saved: Mapping[str, Any]) -> Self:
-        """Return the prepared copy that `to_saved` describes, or raise `ValueError`."""
-        fields = [name for name in Subspace._fields if name in saved]
-        own = {name: value for name, value in saved.items() if name not in fields}
-        new = super().from_saved(own)
-        new._space = None
-        if fields:
-            new._space = Subspace.from_saved({name: saved[name] for name in fields}, len(new._m))
-        return new
 
     def _in_columns(self, mean: Array, cov: Array) -> dict[str, Array]:
         """Return means (k, d) and covariances (k, d, d) for the columns of the rows.

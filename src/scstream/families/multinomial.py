@@ -70,6 +70,7 @@ class Multinomial(Family):
     _by_repeats: float = 1.0  # the mean prior count that the first batch's repeated words suggest
     _faint: float = 0.0  # 1 if the prior is that one
     _base: Array  # (d,): category frequencies of the first batch
+    _conc: Array  # (d,): the Dirichlet parameters
     _prior: Array
     _whole: float  # the sum of the prior's entries
     _log_gammas: Array  # (1 + d,): of the prior's entries
@@ -116,7 +117,7 @@ class Multinomial(Family):
         return new._with(positive_vector(self.concentration, d, "concentration"))
 
     def _with(self, conc: Array) -> Self:
-        self._prior = np.concatenate([[0.0], conc])
+        self._conc, self._prior = conc, np.concatenate([[0.0], conc])
         self._whole = float(conc.sum())
         self._log_gammas = gammaln(np.maximum(self._prior, 1e-300))
         return self
@@ -171,7 +172,7 @@ class Multinomial(Family):
 
         Rows of new topics come to an old cluster together, which no division in two tells apart.
         """
-        return self.columns_taken() if self.is_faint() else 0
+        return len(self._conc) if self.is_faint() else 0
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the total prior count that makes the clusters most probable.
@@ -196,21 +197,9 @@ class Multinomial(Family):
             return self
         return copy.copy(self)._with(most * self._base)
 
-    def to_saved(self) -> dict[str, Any]:
-        """Return the Dirichlet parameters, and the frequencies that they were set from."""
-        mine = vars(self)
-        if "_prior" not in mine:
-            return {}
-        names = [name for name in self.kept if name in mine]
-        return {"_conc": self._prior[1:], **{name: mine[name] for name in names}}
-
     def remade(self) -> Self:
         """Return the copy with its prior."""
-        return self._with(vars(self).pop("_conc"))
-
-    def columns_taken(self) -> int:
-        """Return how many categories there are."""
-        return len(self._prior) - 1
+        return self._with(self._conc)
 
     def sound(self, X: Points) -> bool:
         """Whether rows have the form that `check` returns."""

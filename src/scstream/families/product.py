@@ -60,6 +60,7 @@ class Product(Joined):
     missing: ClassVar[bool] = True
     tabular: ClassVar[bool] = True
     text: ClassVar[bool] = True
+    kept: ClassVar[Mapping[str, str]] = {"_families": "any", "_places": "any"}
 
     _places: Sequence[Sequence[int]] = ()  # the columns of each block in the table
 
@@ -125,17 +126,10 @@ class Product(Joined):
         ]
         return new._with_parts()
 
-    def to_saved(self) -> dict[str, Any]:
-        """Return the blocks' families and where their columns are."""
-        if not self._parts:
-            return {}
-        return {"_families": list(self._families), "_places": [list(p) for p in self._places]}
-
-    def from_saved(self, saved: Mapping[str, Any]) -> Self:
-        """Return the prepared copy that `to_saved` describes."""
-        families, places = saved.get("_families"), saved.get("_places")
-        blocks = self.blocks
-        if not isinstance(blocks, Mapping | list | tuple) or not isinstance(places, list):
+    def remade(self) -> Self:
+        """Return the copy that knows where the parts of rows and statistics are."""
+        families, places = self._families, self._places
+        if not isinstance(self.blocks, Mapping | list | tuple) or not isinstance(places, list):
             raise ValueError("a product has no blocks")
         if not isinstance(families, list) or not len(self._pairs()) == len(families) == len(places):
             raise ValueError("a product's blocks and families differ in number")

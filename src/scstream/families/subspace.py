@@ -9,7 +9,6 @@ clusters, about the common centre.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -119,10 +118,12 @@ class Subspace(NamedTuple):
         return out * self.unit**2
 
     @classmethod
-    def from_saved(cls, saved: Mapping[str, Any], q: int) -> Self:
+    def from_saved(cls, saved: Any, q: int) -> Self:
         """Return the q directions that a checkpoint holds, or raise `ValueError`."""
         forms = {"centre": "w", "unit": "w+", "lift": "wq", "noise": "+", "usual": ""}
-        space = cls(**checked(saved, forms))
+        if not isinstance(saved, tuple) or len(saved) != len(forms):
+            raise ValueError("the directions of its many columns are not sound")
+        space = cls(**checked(dict(zip(forms, saved, strict=True)), forms))
         short = (space.lift**2).sum(axis=0).min(initial=1.0) <= 0.0
         if not space.lift.shape[0] > space.lift.shape[1] == q or short or space.usual < 0.0:
             raise ValueError("the directions of its many columns are not sound")

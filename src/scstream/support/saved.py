@@ -2,7 +2,7 @@
 
 The form of an attribute is a number, "", a vector, "d", or a matrix, "dd": a letter stands for a
 number of columns, the same everywhere in an object. "+" behind it means positive, "~" that entries
-may be NaN, "?" that the attribute may be absent.
+may be NaN, "?" that the attribute may be absent. Of "any" kind is what is checked later.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ def checked(
     size = dict(sizes or {})
     for name, form in forms.items():
         if name not in saved:
+            continue
+        if form.startswith("any"):
+            out[name] = saved[name]
             continue
         axes = form.rstrip("?+~")
         value = numbers(saved[name], name, len(axes), positive="+" in form, gaps="~" in form)
