@@ -257,7 +257,7 @@ BAD = {
     "dates as categories": ("country", DATE, "date.*Turn it into such, or leave it out"),
     "fractions as categories": ("country", np.full(80, 0.5), "0.5: categories are words"),
     "numbers as truth": ("member", np.full(80, 7.0), "7: 'bernoulli' takes 0 and 1"),
-    "infinity": ("y", np.full(80, np.inf), "holds infinity. Leave such rows out"),
+    "infinity": ("y", np.full(80, np.inf), "contains infinity. Leave such rows out"),
 }
 
 

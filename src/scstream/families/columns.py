@@ -313,11 +313,11 @@ def finite_numbers(X: Any, family: Any) -> Array:
         j = int(np.flatnonzero(bad.any(axis=0))[0])
         if not family.missing and np.isnan(out[:, j]).any():
             raise columns_of(X).refuse(j, f"contains NaN. {needs_all(family.name)}")
-        raise columns_of(X).refuse(j, f"contains {odd_size(out[:, j])}")
+        raise columns_of(X).refuse(j, f"contains {_odd_size(out[:, j])}")
     return out
 
 
-def odd_size(x: Array) -> str | None:
+def _odd_size(x: Array) -> str | None:
     """Return which numbers of a column are too large to compute with, None if none is."""
     if np.isinf(x).any():
         return f"infinity. {_ODD_SIZE}"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream import core
-from scstream.families.columns import columns_of, numbers_of, odd_size
+from scstream.families.columns import columns_of, finite_numbers
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.scores import Labels, LinearScore, Points, to_dense
@@ -62,21 +62,12 @@ class Factorised(Family):
 
     def check(self, X: Points) -> Points:
         """Return rows of float64, NaN for what is missing."""
-        out = numbers_of(X)
+        out = finite_numbers(X, self)
         for j, x in enumerate(out.T):
-            seen = x[~np.isnan(x)]
-            complaint, large = self.refusal(seen), odd_size(seen)
-            if large is not None:
-                complaint = f"holds {large}"
+            complaint = self.refusal(x[~np.isnan(x)])
             if complaint is not None:
                 raise columns_of(X).refuse(j, complaint)
         return out
-
-    def sound(self, X: Points) -> bool:
-        """Whether rows have the form that `check` returns."""
-        if not isinstance(X, np.ndarray) or np.isinf(X).any():
-            return False
-        return all(self.refusal(x[~np.isnan(x)]) is None for x in X.T)
 
     def statistics(self, X: Points) -> Points:
         """Return a row's count, its columns' counts, and what the family sums up of them."""

@@ -67,10 +67,6 @@ class Idle(Family):
             new._value = np.asarray(self.value, dtype=np.float64)
         return new
 
-    def sound(self, X: Points) -> bool:
-        """Whether rows have the form that `check` returns."""
-        return isinstance(X, np.ndarray) and not np.isinf(X).any()
-
     def statistics(self, X: Points) -> Points:
         """Return the count of each row."""
         return np.ones((X.shape[0], 1))

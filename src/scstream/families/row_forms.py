@@ -42,7 +42,10 @@ class RowForms:
         """Whether rows have the form that `check` returns."""
         if not isinstance(X, np.ndarray):
             return False
-        return bool(np.all(np.isfinite(X) | (np.isnan(X) & self.missing)))
+        seen = ~np.isnan(X)
+        if np.isinf(X).any() or not (self.missing or seen.all()):
+            return False
+        return all(self.refusal(x[there]) is None for x, there in zip(X.T, seen.T, strict=True))
 
     def width(self, d: int) -> int:
         """Return how many columns the checked rows of d columns of a table have."""
