@@ -71,7 +71,7 @@ class Encoded(Joined):
         """Return a copy that knows the other form, and whose families have met the rows."""
         table, new = columns_of(X), copy.copy(self)
         old = before if isinstance(before, Encoded) and before.encoder is not None else None
-        if old is not None:
+        if self.encoder is None and old is not None:
             new.encoder = old.encoder
         elif self.encoder is None:
             self.check_given()
