@@ -79,8 +79,6 @@ class Diagonal(Factorised):
     }  # fmt: skip
     n_statistics: ClassVar[int] = 3
 
-    _shift: Array  # (d,): the frame's centre and scales
-    _scale: Array
     _m: Array  # (d,): the prior in the frame
     _kappa: float
     _nu: float
@@ -275,11 +273,6 @@ class Diagonal(Factorised):
         """Return the constants of the observed entries, the frame's units included (n,)."""
         each = -0.5 * _LOG_2PI - np.log(self._scale)
         return rowwise.sums(np.where(np.isnan(X), 0.0, each))
-
-    @property
-    def frame(self) -> tuple[Array, Array]:
-        """The frame's centre and scales (d,) each."""
-        return self._shift, self._scale
 
     def reframed(self, sums: Array, before: Family) -> Array | None:
         """Return statistics (m, p) of another frame in this one."""

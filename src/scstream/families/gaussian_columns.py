@@ -33,8 +33,6 @@ class GaussianColumns(GaussianCuts):
     mean: ArrayLike | None  # what the user gave, see `Gaussian`
     cov: ArrayLike | None
     cov_strength: float | None
-    _shift: Array  # (d,): the frame's centre and scales
-    _scale: Array
     _space: Subspace | None = None  # where rows have many columns: d directions in them
     _most: int = MOST  # directions of a first batch
 
@@ -96,11 +94,6 @@ class GaussianColumns(GaussianCuts):
     def quadratic_rows(self) -> bool:
         """True, unless a subclass has statistics of its own."""
         return type(self).statistics is GaussianColumns.statistics
-
-    @property
-    def frame(self) -> tuple[Array, Array]:
-        """The frame's centre and scales (d,) each."""
-        return self._shift, self._scale
 
     def reframed(self, sums: Array, before: Family) -> Array | None:
         """Return statistics (m, p) of another frame, or of other directions, in this one."""

@@ -25,6 +25,8 @@ class RowForms:
     real: ClassVar[bool] = False
     learns_tails: ClassVar[bool] = False
     tames: bool = False
+    _shift: Array = np.zeros(1)  # (d,): the frame's centre and scales
+    _scale: Array = np.ones(1)
     _step: Array = np.zeros(0)  # (d,): the width of the cells of columns whose numbers are coarse
 
     def check(self, X: Points) -> Points:
@@ -73,7 +75,7 @@ class RowForms:
 
         (d,) each, or (1,) where all columns have the same.
         """
-        return np.zeros(1), np.ones(1)
+        return self._shift, self._scale
 
     @property
     def quadratic_rows(self) -> bool:
