@@ -219,7 +219,7 @@ LIES = {
     ),
     "categories twice": (
         "categorical-24",
-        lambda h: learned_family(h)["learned"]["_known"].__setitem__(0, ["ash", "ash"]),
+        lambda h: learned_family(h)["learned"]["_known"]["of"].__setitem__(0, ["ash", "ash"]),
     ),
     "blocks that are none": (
         "product-24",
