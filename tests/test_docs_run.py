@@ -25,13 +25,13 @@ RUN = ("adapters", "anomalies", "batch-size", "checkpoints", "command-line", "ex
        "video")  # fmt: skip
 ELSEWHERE = {
     "add-a-family": "tests/families/test_check.py",
+    "bertopic": "tests/test_bertopic.py",
     "brokers": "tests/sources/test_brokers.py",
     "live": "tests/service/test_feed.py",
     "scaling": "tests/engines/test_dask.py",
     "spark": "tests/spark/test_by_key.py",
 }
 NOT_HERE = (
-    "from bertopic",  # tests/test_bertopic.py; this block fetches an embedding model
     "from scstream.mlflow import log_model",  # tests/test_mlflow.py, with a store of its own
 )
 NEEDS = {
