@@ -122,7 +122,7 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "verbose": (lambda v: _is_flag(v) or _is_count(v, 0), "True, False or a whole number"),
     "rules": (
         lambda v: v is None or isinstance(v, Rules),
-        "None or scstream.Rules, such as Rules(founders=0)",
+        "None or scstream.Rules, such as Rules(restarts=False)",
     ),
     "on_event": (lambda v: v is None or callable(v), "None or a function of an event"),
 }

@@ -287,7 +287,7 @@ def test_every_parameter_but_functions_comes_back(tmp_path) -> None:
         "max_sweeps": 7, "max_clusters": 9, "splits": False, "merges": True,
         "outlier_weight": 0.125, "random_state": 2**70, "n_jobs": 2, "verbose": True,
         "group_level": 0.25,
-        "rules": Rules(founders=3, keep_shares=(1.0, 0.5), follow=False),
+        "rules": Rules(neighbours=4, keep_shares=(1.0, 0.5), follow=False),
     }  # fmt: skip
     ScStream(**given, engine="auto", device="cpu", on_event=print).save(tmp_path / "m")
     not_kept = {"kernel": None, "on_event": None, "engine": "cpu", "device": None}

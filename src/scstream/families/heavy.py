@@ -17,6 +17,7 @@ from scstream.families.tails import (
     HEAVY,
     LIGHT,
     NORMAL,
+    PIECES,
     START,
     USUAL,
     WORTH,
@@ -100,7 +101,7 @@ class HeavyTailed(Family):
 
         Where there are tails these clusters are pieces of them: they are not where to start from.
         """
-        if not self.tails_shown(X, totals, memory).has_heavy_tails():
+        if self.tails_shown(X, totals, memory)._df >= PIECES:
             return None
         new = self._having(START)
         new.surely = True

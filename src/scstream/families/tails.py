@@ -14,6 +14,7 @@ USUAL = 8.0  # what is expected before rows are seen
 NORMAL = 1e6  # degrees of freedom that leave no tails
 LIGHT = 200.0  # those from which there are none: a row of ten columns then loses .001 nats
 HEAVY = 30.0  # degrees of freedom below which tails are clearly heavier than normal ones
+PIECES = 60.0  # the same for pieces of heavy tails, which are lighter than the whole
 _TRIED = np.array([NORMAL, *np.exp(np.linspace(np.log(300.0), 0.0, 24))])
 WORTH = 1.0  # nats by which heavy tails must be better than normal ones
 FIRST_WORTH = 3.0  # the same in a first batch: by 1 nat a sample of normal rows in 12 has tails

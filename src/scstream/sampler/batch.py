@@ -14,7 +14,6 @@ from scstream.sampler.background import found_in_background, give_up, learned, l
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.dormant import Dormant
-from scstream.sampler.founders import found_clusters
 from scstream.sampler.initialise import turned_start
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Events, Plan, Progress
@@ -177,7 +176,6 @@ def later_batch(
     events, first_new, before = Events(), state.next_id, state
     if steps.engine.n_rows == 0:
         return drop_forgotten(steps, state), events
-    state = found_clusters(steps, plan, state, events, time)
     state = found_in_background(steps, plan, state, time)
     state = _sampled(steps, plan, state, events, time)
     split = len(events.splits)

@@ -17,6 +17,7 @@ from scstream.families.scores import Labels, Points
 from scstream.sampler.announcing import announce_long_start, announce_memory
 from scstream.sampler.background import arisen, arising, everything, left_after, tells_noise
 from scstream.sampler.batch import Course, first_batch, no_heavy_tails_found, redraw_for_memory
+from scstream.sampler.challenger import prior_for
 from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
@@ -27,7 +28,6 @@ from scstream.sampler.rows import as_computed, load_rows, some_rows
 from scstream.sampler.sampled_start import sample_sizes, start_from_samples
 from scstream.sampler.scores import Sketch, first_scores
 from scstream.sampler.sweep import deterministic_sweep
-from scstream.sampler.trial import tried
 from scstream.sampler.warmup import (
     KeptBatch,
     is_over,
@@ -39,6 +39,8 @@ from scstream.sampler.warmup import (
 )
 from scstream.support.generators import copied
 
+_SAME = 0.5  # of the rows of two clusters, more than which they share if they are the same
+
 
 def learn_first(
     learner: Learner | None,
@@ -46,8 +48,12 @@ def learn_first(
     recipe: Recipe,
     engine: Engine,
     make_rng: Callable[[], np.random.Generator],
+    had: Labels | None = None,
 ) -> tuple[Learner, Outcome] | None:
     """Return the model of all rows so far that are not forgotten, its prior set from them.
+
+    ``had`` are the ids (n,) that rows of the batch have by a model that is to begin anew: a cluster
+    of the same rows is the same.
 
     None if these rows are better not taken together, since clusters move: then the clusters of
     the rows before, which could stand alone, had better be followed.
@@ -78,6 +84,8 @@ def learn_first(
         if alone and moved_on(known, state.now.rows.sum(axis=1), rules):
             return None
         state = _renamed(state, known, old_ids, learner)
+    if had is not None and learner is not None:
+        state = _renamed(state, engine.first_labels(len(had)), had, learner, _SAME)
     state, dormant, events = _reunited(learner, steps, state)
     labels = labelled(steps, state, batch)
     here = isinstance(X, np.ndarray) or sparse.issparse(X)
@@ -126,7 +134,7 @@ def begun(
         return steps, _found(steps, recipe, labels, X, weight, old_ids)
 
     if labels is None:
-        family = tried(family, draws, recipe, X, weight)
+        family = prior_for(family, draws, recipe, X, weight)
     steps, state = once(family)
     untamed = family.untamed(steps.family)
     if untamed is None:
@@ -235,10 +243,13 @@ def _numbered(engine: Engine, state: State, time: float, first_id: int) -> State
     return replace(state, ids=first_id + np.arange(k), born=np.full(k, time), next_id=first_id + k)
 
 
-def _renamed(state: State, known: Labels, old_ids: Ints, learner: Learner) -> State:
+def _renamed(
+    state: State, known: Labels, old_ids: Ints, learner: Learner, least: float = 0.0
+) -> State:
     """Return the clusters with the ids, and births, of the old ones that share most points.
 
-    ``known`` are the labels now, and ``old_ids`` the ids before, of rows seen before.
+    ``known`` are the labels now, and ``old_ids`` the ids before, of rows seen before. Of both more
+    than the ``least`` share is the other's.
     """
     before = learner.state
     both = (known >= 0) & np.isin(old_ids, before.ids)
@@ -247,7 +258,8 @@ def _renamed(state: State, known: Labels, old_ids: Ints, learner: Learner) -> St
     shared = np.zeros((state.k, before.k))
     np.add.at(shared, (known[both], old), 1.0)
     mine, theirs = linear_sum_assignment(-shared)
-    overlap = shared[mine, theirs] > 0
+    most = np.maximum(shared.sum(axis=1)[mine], shared.sum(axis=0)[theirs])
+    overlap = shared[mine, theirs] > least * most
     mine, theirs = mine[overlap], theirs[overlap]
     new = np.ones(state.k, dtype=bool)
     new[mine] = False

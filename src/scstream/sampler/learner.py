@@ -9,19 +9,20 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines import Engine, RemoteRows
+from scstream.engines import CpuEngine, Engine, RemoteRows
 from scstream.engines.tensors import to_host
+from scstream.families import Family
 from scstream.families.contract import Array
+from scstream.families.scores import Labels, Points
 from scstream.sampler.background import arising, background_of, left_after
 from scstream.sampler.batch import later_batch, redraw_for_memory
+from scstream.sampler.challenger import challenged, is_beyond, unexplained_fraction
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context
-from scstream.sampler.first import learn_first
-from scstream.sampler.heavier import with_tails
+from scstream.sampler.first import begun, learn_first
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labelled, outcome_of
-from scstream.sampler.other_units import begins_anew, is_beyond, is_suspected, unexplained_fraction
 from scstream.sampler.recent import latest_after, seen_lately
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
@@ -33,7 +34,7 @@ from scstream.sampler.warmup import is_due, kept_with
 from scstream.sampler.window import Forgetting
 from scstream.support.frozen import changed
 from scstream.support.generators import copied
-from scstream.support.threads import beside
+from scstream.support.threads import beside, threads_allowed
 
 
 def learn(
@@ -101,10 +102,10 @@ def _learn(
         learner = changed(learner, warmup=())
     if repeats is not learner.repeats:
         learner = changed(learner, repeats=repeats)
-    later = _learn_later(learner, batch, recipe, engine, spacing)
+    later, had = _learn_later(learner, batch, recipe, engine, spacing)
     if later is not None:
         return later
-    first = learn_first(changed(learner, warmup=()), batch, recipe, engine, make_rng)
+    first = learn_first(changed(learner, warmup=()), batch, recipe, engine, make_rng, had)
     assert first is not None  # as there are no rows before
     return _begun(learner, *first, spacing, repeats)
 
@@ -157,10 +158,11 @@ def _all_count(weight: Array) -> bool:
 
 def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, spacing: float
-) -> tuple[Learner, Outcome] | None:
+) -> tuple[tuple[Learner, Outcome] | None, Labels | None]:
     """Return the model after a batch that finds its prior set and something remembered.
 
-    None if the model had better begin anew with the batch, which came in other units or far away.
+    Instead of it, None and the ids (n,) of rows if the model had better begin anew with the batch,
+    which came in other units or far away.
     """
     before, rules = learner, recipe.rules
     if learner.family.narrows:
@@ -176,11 +178,13 @@ def _learn_later(
     whole = state.now.rows[:, 0] + state.now.rows[:, 1]
     joined = len(past.ids) > 1 and batch.X.shape[0] in whole  # all are in one cluster
     if (born or joined or len(past.ids) == 1) and is_beyond(learner.family, batch, recipe):
-        return None
-    if (born or joined) and is_suspected(learner, past, state, batch, recipe):
-        if begins_anew(learner, steps, state, batch, recipe, engine):
-            return None
-        steps, state, events = _run_later(learner, batch, recipe, engine, past)
+        return None, None
+    if born or joined:
+        fit = partial(_fitted, learner, recipe)
+        verdict = challenged(learner, past, steps, state, batch, recipe, fit)
+        if verdict.begin_anew:
+            return None, np.append(state.ids, -1)[engine.first_labels(batch.X.shape[0])]
+        family = verdict.family or family
     suspicion = 0.0
     if recipe.outlier_weight == "auto" and learner.outliers is None:
         left = past.share_left_of(learner.state)
@@ -188,10 +192,6 @@ def _learn_later(
         if noise is not None:
             noisy = changed(learner, outliers=noise)
             steps, state, events = _run_later(noisy, batch, recipe, engine, past)
-    if born and family.learns_tails:
-        run = partial(_run_later, batch=batch, recipe=recipe, engine=engine, past=past)
-        steps, state, events = with_tails(learner, (steps, state, events), batch, rules, run)
-        family = steps.family
     labels = labelled(steps, state, batch)
     state = redraw_for_memory(steps, state)
     here = seen_lately(state)
@@ -223,7 +223,16 @@ def _learn_later(
     new = changed(new, latest=latest)
     if learner.warmup:
         new = changed(new, warmup=kept_with(learner.warmup, batch, outcome.labels, recipe))
-    return new, outcome
+    return (new, outcome), None
+
+
+def _fitted(
+    learner: Learner, recipe: Recipe, family: Family, X: Points, weight: Array
+) -> tuple[Context, State]:
+    """Return the clusters of some rows, learned as a first batch."""
+    draws, nothing = (learner.rng, learner.seed, learner.n_batches), np.zeros(0, dtype=np.int64)
+    plain = replace(recipe, outlier_weight=0.0, progress=None)
+    return begun(family, CpuEngine(threads_allowed()), draws, plain, None, X, weight, nothing)
 
 
 def _run_later(
@@ -355,7 +364,8 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
         return False
     past, rules = _under(learner.state, recipe.forgetting).advance(batch.time), recipe.rules
     return (
-        unexplained_fraction(learner, past, batch, recipe, rules.elsewhere_rows) > rules.elsewhere
+        unexplained_fraction(learner, past, batch, recipe, rules.challenger_rows)
+        > rules.unexplained
     )
 
 

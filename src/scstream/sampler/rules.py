@@ -21,7 +21,7 @@ class Rules(StartRules, GroupRules):
     How it starts is in `StartRules`, and how clusters are joined to groups in `GroupRules`.
 
     The defaults serve all streams that we know. They are here for experiments:
-    ``ScStream(rules=Rules(founders=0))``.
+    ``ScStream(rules=Rules(restarts=False))``.
 
     Attributes
     ----------
@@ -151,20 +151,6 @@ class Rules(StartRules, GroupRules):
         words, 24 batches of 1,000: with 0, 24 clusters and ARI .60 after eight batches; with .3 and
         .5, 25 and .62, and with .5 30 and .99 at the end. Ten topics, rows of 5 words: 3 clusters
         and .09, 4 and .15, 6 and .32 after eight.
-    founders : int
-        Groups of a later batch that are tried as clusters, at most, where clusters get few points
-        for their columns.
-    founders_points : float
-        Points of a batch, for each cluster and as many as it needs to show its shape, from which on
-        none are tried: what is new shows in a cluster's own sub-clusters then. With 1, of twelve
-        clusters born one by one, 5 to 6 deviations apart, 300 rows of 16 columns a batch, 6.2 were
-        found and ARI was .59 on average; with 8, 8.8 and .73. In 32 columns .97 and .98 (five seeds
-        each). Where all twelve were there at first nothing changed.
-    founders_rows : int
-        Rows of a batch up to which that holds. In larger ones trials take long, and are made where
-        clusters get too few points to show a shape.
-    founders_seldom : int
-        Batches between such trials, at most.
     dormant : int
         Clusters that are remembered after they were forgotten, at most.
     dormant_points : float
@@ -173,22 +159,22 @@ class Rules(StartRules, GroupRules):
         Points that what is known of a cluster that comes back counts, at most: it may have changed.
     return_margin : float
         Nats by which a birth must be more probable as a return of one of the dormant, whichever.
-    elsewhere : float
-        The share of a batch's rows that no cluster expects, after a pause in which all would have
-        been forgotten, with which the model begins anew.
-    elsewhere_rows : int
-        Rows by which that is judged, at most.
-    suspicious_rows : int
-        Rows by which the same is judged in any batch in which clusters were born, at most.
-    other_units : float
-        Nats a row by which such a batch must be more probable as the first of another stream, for
-        the model to begin anew with it: units have changed. Six clusters a thousand times larger
-        or smaller, or in one column, gain .1 to 13, but so may a single new class of another shape.
-    other_clusters : float
-        Nats a row by which the clusters of that beginning must then be better than those that the
-        batch has become, even under a prior that suits these. In 2, 3 and 8 columns changed units
-        gain .1 to 9 where clusters are lost. Clusters that jump, or new classes of the old shapes,
-        do not gain both; new classes of other shapes do only where they were found badly.
+    challenger_rows : int
+        Rows of a batch on which an alternative is fitted and judged, at most: half
+        for each. It takes .1 to 1 s of a first batch of 1,000 rows by 1,000 or 2,000 words.
+    challenger_least : int
+        Rows of a first batch from which on weaker priors are tried.
+    challenger_margin : float
+        Nats a row by which it must predict rows held out better than the model does, or by which
+        another prior must suit clusters better for it to be tried. Six clusters a thousand times
+        larger or smaller, or in one column, gain .1 to 13.
+    challenger_clear : float
+        The same in standard errors.
+    unexplained : float
+        The share of a batch's rows that no cluster expects from which on an alternative is tried,
+        and with which the model begins anew after a pause in which all would have been forgotten.
+    seen_rows : int
+        Rows by which that share is known in a batch in which clusters were born.
     return_within : int
         Batches after its birth in which a cluster may still turn out to be a return.
     turn_rows : int
@@ -317,19 +303,16 @@ class Rules(StartRules, GroupRules):
     merge_reluctance: float = 2.0
     merge_reluctance_most: float = 20.0
     entropy_elsewhere: float = 0.5
-    founders: int = 50
-    founders_points: float = 8.0
-    founders_rows: int = 4096
-    founders_seldom: int = 8
     dormant: int = 200
     dormant_points: float = 10.0
     return_points: float = 30.0
     return_margin: float = 2.0
-    elsewhere: float = 0.5
-    elsewhere_rows: int = 1000
-    suspicious_rows: int = 100
-    other_units: float = 0.3
-    other_clusters: float = 0.1
+    challenger_rows: int = 1000
+    challenger_least: int = 100
+    challenger_margin: float = 0.05
+    challenger_clear: float = 3.0
+    unexplained: float = 0.5
+    seen_rows: int = 100
     return_within: int = 4
     turn_rows: int = 1024
     turn_past: float = 4.0

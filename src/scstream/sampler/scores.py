@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scstream.families.contract import Array
+from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.log_totals import log_totals, row_log_totals
-from scstream.families.scores import Points, to_dense
+from scstream.families.scores import Points, Score, to_dense
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
 
@@ -141,7 +141,7 @@ def scores_with(
         kept = max(1.0 - X.shape[0] / memory, 0.0)
     else:
         kept = max(kept ** (1.0 / share), 1.0 - X.shape[0] / rules.scores_kept)
-    scores, lag = log_densities(learner, X, rules), rules.scores_lag
+    scores, lag = log_densities(learner, X), rules.scores_lag
     lag *= max(X.shape[0] / n, rules.scored_share)  # all rows tell how far clusters have moved
     return before.followed(scores, lag).faded(kept).merged(scores, weight)
 
@@ -181,15 +181,19 @@ def first_scores(learner: Learner, X: Points, weight: Array, rules: Rules) -> Sk
     return Sketch.nothing().merged(log_densities_left_out(learner, some, weight), weight)
 
 
-def log_densities(learner: Learner, X: Points, rules: Rules) -> Array:
+def log_densities(learner: Learner, X: Points) -> Array:
     """Return the log predictive density of checked rows (n,)."""
-    family = learner.family
     score, level = learner.next_point()
+    return log_density(learner.family, score, X) + level
+
+
+def log_density(family: Family, score: Score, X: Points) -> Array:
+    """Return the log density of checked rows (n,) whose scores are log weights times densities."""
     if len(family.gaps(X)):
         totals = row_log_totals(observed_scores(family, score, X))
     else:
         totals = log_totals(score, family.statistics(X))
-    return totals + family.log_base(X) + level
+    return totals + family.log_base(X)
 
 
 def log_densities_left_out(learner: Learner, X: Points, weight: Array) -> Array:

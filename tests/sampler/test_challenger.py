@@ -84,7 +84,7 @@ def test_a_trial_leaves_the_draws_alone(monkeypatch):
 
 
 def test_topics_that_all_change_at_once_are_found_again():
-    # without founders: 7 clusters, ARI .34
+    # without a challenger: 7 clusters, ARI .34
     model = ScStream("multinomial", random_state=0, max_sweeps=10)
     shape = {"n": 600, "topics": 12, "width": 800}
     for batch in [*short_rows(20, 2, **shape), *short_rows(20, 1, seed=1, **shape)]:
