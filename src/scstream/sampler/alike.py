@@ -7,11 +7,14 @@ the centre of its cluster with that of the cluster's next row.
 
 Where clusters that are two are taken for one, or move within a batch, such deviations are alike,
 too, though rows are independent. But then the next row of the cluster is as far away as one some
-rows later. Rows that follow slowly go farther and farther.
+rows later. Rows that follow slowly go farther and farther. Neighbours in an image or a file are
+alike, too, since they are of one kind. But kinds come again: rows count less only if that predicts
+later rows better.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any, NamedTuple
 
@@ -78,8 +81,13 @@ class Alike:
         """Return a batch whose rows count as much as they say."""
         return replace(batch, weight=self.weight * batch.weight, even=False, alike=self.weight)
 
-    def after(self, batch: Batch, labels: Any, rules: Rules) -> Alike:
-        """Return what is known after a look at a batch, which has labels (n,)."""
+    def after(
+        self, batch: Batch, labels: Any, rules: Rules, better: Callable[[float, Array], bool]
+    ) -> Alike:
+        """Return what is known after a look at a batch, which has labels (n,).
+
+        Rows count less only if it is ``better`` that these rows (m, d) do.
+        """
         X = batch.X if isinstance(batch.X, np.ndarray) else batch.here
         some = max(_MOST // batch.X.shape[1], rules.alike_rows)
         if X is None or not np.isfinite(X[:some]).all():
@@ -98,6 +106,8 @@ class Alike:
         weight = _weight(known, usual, rules)
         if 1.0 / _CHANGE < weight / self.weight < _CHANGE:
             weight = self.weight
+        if weight < 1.0 == self.weight and not better(weight, rows):
+            weight = 1.0
         return Alike(weight, known, self.looked + len(rows), seen, usual)
 
     def _joined(self, X: Array, labels: Array) -> tuple[Array, Labels]:

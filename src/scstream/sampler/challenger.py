@@ -2,11 +2,12 @@
 
 It is fitted on every other one of at most `Rules.challenger_rows` rows and judged by the rows
 between, which it has not seen. It is adopted only where it predicts these clearly better than the
-model, which has learned them. There are two occasions. A family may suggest several priors for a
+model, which has learned them. There are three occasions. A family may suggest several priors for a
 first batch. And a later batch may have come in other units or elsewhere, or with heavy tails, so
 that what is expected of clusters does not hold: where numbers are a thousand times smaller all
 clusters of a batch lie within what is expected of a single one, and where they are larger, or tails
-are heavy, clusters seem to be born everywhere.
+are heavy, clusters seem to be born everywhere. Last, rows that resemble the row before may count
+less (`scstream.sampler.alike`), which is judged by later rows.
 """
 
 from __future__ import annotations
@@ -140,6 +141,26 @@ def challenged(
     if clearly_better(new, _density(steps, totals, n, held_out), rules, margin):
         return Verdict(begin_anew=True)
     return Verdict(family=steps.family)
+
+
+def predicts_later_rows(
+    weight: float, X: Array, family: Family, fit: Fit, rules: Rules
+) -> bool:  # fmt: skip
+    """Whether rows (n, d) that count less say more of those that come later.
+
+    Where rows follow each other slowly, the places where they gather for a while are left again,
+    and clusters of these predict nothing. Where neighbours are alike since they are of one kind, as
+    those of an image are, they come again.
+    """
+    rows = X[: rules.challenger_rows]
+    seen, later = np.split(rows, [len(rows) // 2])
+
+    def density(weight: float) -> Array:
+        steps, state = fit(family.prepare(seen), seen.copy(), np.full(len(seen), weight))
+        return _density(steps, state.totals, state.totals[:, 0], later)
+
+    gain = density(weight) - density(1.0)
+    return bool(gain.mean() > gain.std() / np.sqrt(weight * len(gain)))  # a standard error
 
 
 def unexplained_fraction(

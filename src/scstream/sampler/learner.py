@@ -16,7 +16,12 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.sampler.background import arising, background_of, left_after
 from scstream.sampler.batch import later_batch, redraw_for_memory
-from scstream.sampler.challenger import challenged, is_beyond, unexplained_fraction
+from scstream.sampler.challenger import (
+    challenged,
+    is_beyond,
+    predicts_later_rows,
+    unexplained_fraction,
+)
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context
 from scstream.sampler.first import begun, learn_first
@@ -58,7 +63,9 @@ def learn(
     due = few or number % rules.alike_looks == 0 or number & (number - 1) == 0
     if due and even and rules.alike < 1.0 and new.family.real:
         before = new.alike
-        alike = before.after(batch, outcome.labels, rules)
+        fit = partial(_fitted, new, recipe)
+        better = partial(predicts_later_rows, family=recipe.family, fit=fit, rules=rules)
+        alike = before.after(batch, outcome.labels, rules, better)
         if alike.weight != before.weight and learner is None:
             new, outcome = _learn(None, alike.counted(batch), recipe, engine, make_rng)
         elif alike.weight != before.weight:
