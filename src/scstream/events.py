@@ -10,7 +10,7 @@ import numpy as np
 
 from scstream.families.contract import Array, Family
 from scstream.families.typical import deviations
-from scstream.families.widening import CLOCK
+from scstream.families.widening import CLOCK, MODEL, Widening
 from scstream.groups.lasting import Lasting
 from scstream.records import BatchRecord
 from scstream.sampler.clusters import Ints
@@ -26,6 +26,7 @@ KINDS = (
     "drift",
     "widen",
     "clock",
+    "restart",
     "group-split",
     "group-merge",
 )
@@ -45,8 +46,8 @@ class Event:
     ----------
     kind : str
         "split", "merge", "birth", "return", "death" or "drift" of a cluster; "widen" of a column;
-        "clock" of the column of times; "group-split" or "group-merge", whose ids are those of
-        groups.
+        "clock" of the column of times; "restart" of the model; "group-split" or "group-merge",
+        whose ids are those of groups.
     batch : int
         The batch's number, from 0.
     time : float
@@ -69,7 +70,8 @@ class Event:
         on, since it holds what the family before cannot take. Of a clock: the column of the times.
     was, now : str or None
         What the column was taken for, and is now: names of families, or numbers of categories;
-        steps of time, where a clock went back for good.
+        steps of time, where a clock went back for good. Of a restart, ``now`` says what the model
+        has since: begun anew, or a prior that suits the batch.
 
     Notes
     -----
@@ -141,14 +143,19 @@ def events_of(
         *(("death", a, survivor.get(a)) for a in record.deaths),
     ]
     at = record.batch, record.time
-    out = [
-        Event("clock" if w.was == CLOCK else "widen", *at, None, None, None, None, *astuple(w))
-        for w in record.widened
-    ]
+    out = [_change(w, *at) for w in record.widened]
     out += [Event(kind, *at, a, b) for kind, a, b in found]
     if before is not None and after is not None and after.time > before.time:
         out += _drifts(record, before, after, columns)
     return out
+
+
+def _change(change: Widening, batch: int, time: float) -> Event:
+    """Return what happened to a column, to the clock or to the model."""
+    if change.was == MODEL:
+        return Event("restart", batch, time, None, now=change.now)
+    kind = "clock" if change.was == CLOCK else "widen"
+    return Event(kind, batch, time, None, None, None, None, *astuple(change))
 
 
 def happened(record: BatchRecord) -> bool:

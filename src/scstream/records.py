@@ -148,7 +148,8 @@ class BatchRecord:
     returns : tuple of int
         Ids of clusters that had been forgotten, and came back.
     widened : tuple of Widening
-        Columns that ``family="auto"`` treats as a wider kind from this batch on.
+        Columns that ``family="auto"`` treats as a wider kind from this batch on; and whether the
+        model has begun anew, or got another prior.
     """
 
     batch: int

@@ -35,6 +35,10 @@ def test_all_clusters_are_found_in_other_units(family, change) -> None:
             assert adjusted_rand_score(y, model.predict(X)) > 0.98
         model.partial_fit(X)
         assert b < AT or adjusted_rand_score(y, model.labels_) > 0.96
+        restarts = [event for event in model.events_ if event.kind == "restart"]
+        assert [event.now for event in restarts] == ["begun anew"] * (
+            b == AT and family == "gaussian"
+        )
         # where one column alone has changed a few rows are still at places of before
         assert np.count_nonzero(np.bincount(model.labels_) > 0.02 * len(y)) == K
 

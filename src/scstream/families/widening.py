@@ -39,6 +39,7 @@ from scstream.support.words import counted
 
 Kind = TypeVar("Kind", bound=Family)
 CLOCK = "clock"  # what a column of times was taken for that is none any more
+MODEL = "model"  # what a record is about that is about no column: the model, which has changed
 _CELL = 2.0  # the width of cells of whole numbers: deviations of .58, so that neighbours overlap
 
 
@@ -51,14 +52,21 @@ class Widening:
     column : str
     was, now : str
         Names of families; of a column of categories, how many it has; of a clock, `CLOCK` and what
-        time goes on by since.
+        time goes on by since; of no column, `MODEL` and what the model has since.
     """
 
     column: str
     was: str
     now: str
 
+    @property
+    def of_column(self) -> bool:
+        """Whether this is about what a column is taken for."""
+        return self.was not in (CLOCK, MODEL)
+
     def __str__(self) -> str:
+        if self.was == MODEL:
+            return f"this batch is not as expected, and the model has {self.now}"
         if self.now.endswith("categories"):
             return f"column {self.column} has {self.now} now, {self.was.split()[0]} before"
         return f"column {self.column} is taken as {self.now} now, as {self.was} before"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scstream.checkpoint import CheckpointError
-from scstream.families.widening import CLOCK
 from scstream.sources.base import Batch, Place
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class Totals:
         self.batches += 1
         for name in ("births", "deaths", "splits", "merges", "returns"):
             setattr(self, name, getattr(self, name) + len(getattr(record, name)))
-        self.widened += sum(change.was != CLOCK for change in record.widened)
+        self.widened += sum(change.of_column for change in record.widened)
 
 
 @dataclass(frozen=True)

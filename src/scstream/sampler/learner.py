@@ -14,6 +14,7 @@ from scstream.engines.tensors import to_host
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
+from scstream.families.widening import MODEL, Widening
 from scstream.sampler.background import arising, background_of, left_after
 from scstream.sampler.batch import later_batch, redraw_for_memory
 from scstream.sampler.challenger import (
@@ -112,6 +113,7 @@ def _learn(
     later, had = _learn_later(learner, batch, recipe, engine, spacing)
     if later is not None:
         return later
+    batch = _noting(batch, "begun anew")
     first = learn_first(changed(learner, warmup=()), batch, recipe, engine, make_rng, had)
     assert first is not None  # as there are no rows before
     return _begun(learner, *first, spacing, repeats)
@@ -191,7 +193,8 @@ def _learn_later(
         verdict = challenged(learner, past, steps, state, batch, recipe, fit)
         if verdict.begin_anew:
             return None, np.append(state.ids, -1)[engine.first_labels(batch.X.shape[0])]
-        family = verdict.family or family
+        if verdict.family is not None:
+            family, batch = verdict.family, _noting(batch, "a prior that suits it")
     suspicion = 0.0
     if recipe.outlier_weight == "auto" and learner.outliers is None:
         left = past.share_left_of(learner.state)
@@ -231,6 +234,11 @@ def _learn_later(
     if learner.warmup:
         new = changed(new, warmup=kept_with(learner.warmup, batch, outcome.labels, recipe))
     return (new, outcome), None
+
+
+def _noting(batch: Batch, change: str) -> Batch:
+    """Return the batch with a note for its record: what the model has since."""
+    return replace(batch, widened=(*batch.widened, Widening("", MODEL, change)))
 
 
 def _fitted(
