@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -13,8 +12,7 @@ from scipy.special import betaln
 from scstream.families.categories import of_rows
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
-from scstream.families.evidence import at_most
-from scstream.families.factorised import Factorised, Plane, observed_mean
+from scstream.families.factorised import Plane, Rated, observed_mean
 from scstream.families.scores import LinearScore, Points, Score
 from scstream.support.given import positive_vector
 
@@ -22,7 +20,7 @@ _STRENGTHS = 2.0 ** np.arange(-3, 9)  # of the prior, among which the evidence c
 _IN_COMMON = 1e9  # the strength of one that no rows change
 
 
-class Bernoulli(Factorised):
+class Bernoulli(Rated):
     """Clusters of binary features, independent columns each with a probability of its own.
 
     Parameters
@@ -51,8 +49,7 @@ class Bernoulli(Factorised):
     positive_only: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {"_mean": "d+", "_strength": "d+"}
 
-    _mean: Array  # (d,): the prior's mean and strength
-    _strength: Array
+    start: ClassVar[float] = 2.0
 
     def __init__(self, mean: ArrayLike | None = None, strength: ArrayLike | None = None) -> None:
         self.mean = mean
@@ -75,42 +72,26 @@ class Bernoulli(Factorised):
         n, d = X.shape
         share = (n * observed_mean(X, 0.5) + 1.0) / (n + 2.0)
         mean = positive_vector(self.mean, d, "mean", share)
-        if np.any(mean >= 1):
-            raise ValueError(f"mean must be less than 1; got {self.mean!r}.")
-        return self._with(mean, positive_vector(self.strength, d, "strength", 2.0))
-
-    def _with(self, mean: Array, strength: Array) -> Self:
-        new = copy.copy(self)
-        new._mean, new._strength = mean, strength
-        return new.with_prior(strength, strength * mean)
+        return self.having(mean, positive_vector(self.strength, d, "strength", 2.0))
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the strengths that make the clusters most probable."""
-        if self.strength is not None:
-            return self
-        trials = [self._with(self._mean, s + 0 * self._mean) for s in _STRENGTHS]
-        return self._with(*self.best_by_column(trials, clusters, "_mean", "_strength"))
-
-    def settled(self, k: int) -> Self:
-        """Return the copy for the rest of a stream: from k clusters, strengths are at most 2 k."""
-        if self.strength is not None:
-            return self
-        return self._with(self._mean, at_most(self._strength, k, 2.0))
+        return self.best_of([self._mean], _STRENGTHS, clusters)
 
     def in_common(self) -> Self:
         """Return a copy by which all clusters have the expected probabilities, however many rows.
 
         So columns say nothing about clusters. No clusters change that.
         """
-        new = self._with(self._mean, np.full(len(self._mean), _IN_COMMON))
+        new = self.having(self._mean, np.full(len(self._mean), _IN_COMMON))
         new.strength = new._strength
         return new
 
-    def remade(self) -> Self:
-        """Return the copy with its prior."""
+    def prior_blocks(self) -> list[Array]:
+        """Return the strengths, and the ones that are expected."""
         if np.any(self._mean >= 1):
-            raise ValueError("a probability is 1 or more")
-        return self._with(self._mean, self._strength)
+            raise ValueError(f"mean must be less than 1; got {self.mean!r}.")
+        return [self._strength, self._strength * self._mean]
 
     # -- the family proper ----------------------------------------------------------------------
 

@@ -6,17 +6,20 @@ it adds nothing to the column's sums, and nothing to a point's density.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from scstream import core
 from scstream.families.columns import columns_of, finite_numbers
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
+from scstream.families.evidence import at_most
 from scstream.families.scores import Labels, LinearScore, Points, to_dense
 
 _TINY = 1e-300
@@ -186,6 +189,45 @@ class Factorised(Family):
     def spread_out(self, X: Array) -> Array:
         """Return entries in a scale in which their deviation within a cluster is about the same."""
         return X
+
+
+class Rated(Factorised):
+    """Independent columns whose prior is a mean and a strength, which the evidence chooses."""
+
+    start: ClassVar[float] = 1.0  # a strength that one cluster shows, see `at_most`
+
+    mean: ArrayLike | None  # as the user gave them
+    strength: ArrayLike | None
+    _mean: Array  # (d,)
+    _strength: Array  # (d,)
+
+    @abstractmethod
+    def prior_blocks(self) -> list[Array]:
+        """Return the blocks (d,) of the prior."""
+
+    def remade(self) -> Self:
+        """Return the copy with its prior."""
+        return copy.copy(self).with_prior(*self.prior_blocks())
+
+    def having(self, mean: Array, strength: Array) -> Self:
+        """Return a copy with another mean and another strength (d,)."""
+        new = copy.copy(self)
+        new._mean, new._strength = mean, strength
+        return new.remade()
+
+    def best_of(self, means: list[Array], strengths: Iterable[float], clusters: Array) -> Self:
+        """Return the copy with what is most probable of open parts, each column by itself."""
+        same = np.ones(len(self._mean))
+        means = means if self.mean is None else [self._mean]
+        some = [s * same for s in strengths] if self.strength is None else [self._strength]
+        trials = [self.having(mean, strength) for mean in means for strength in some]
+        return self.having(*self.best_by_column(trials, clusters, "_mean", "_strength"))
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of a stream: k clusters limit how strong the prior is."""
+        if self.strength is not None:
+            return self
+        return self.having(self._mean, at_most(self._strength, k, self.start))
 
 
 @dataclass(frozen=True)

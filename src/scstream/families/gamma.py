@@ -12,8 +12,7 @@ from scipy.special import gammaln
 
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
-from scstream.families.evidence import at_most
-from scstream.families.factorised import ColumnScore, Factorised, Plane
+from scstream.families.factorised import ColumnScore, Plane, Rated
 from scstream.families.merging import best_merged
 from scstream.families.scores import Points, Score
 from scstream.support import rowwise
@@ -24,7 +23,7 @@ _STRENGTHS = 2.0 ** np.arange(-4, 8)  # the same of the prior
 _MEANS = 2.0 ** np.arange(-2, 4)  # and its means, against the column's own
 
 
-class Gamma(Factorised):
+class Gamma(Rated):
     """Clusters of positive numbers, independent columns each with a rate of its own.
 
     A column's entries have a gamma distribution whose shape is the same in all clusters.
@@ -65,8 +64,6 @@ class Gamma(Factorised):
 
     _scale: Array  # (d,): the unit in which the family computes
     _shape: Array  # (d,): the data's shape
-    _mean: Array  # (d,): the prior's mean, in that unit, and its shape
-    _strength: Array
 
     def __init__(
         self,
@@ -95,14 +92,20 @@ class Gamma(Factorised):
         d = X.shape[1]
         new = copy.copy(self)
         new._scale = np.array([np.median(x) if len(x) else 1.0 for x in _observed(X)])
-        c = positive_vector(self.shape, d, "shape")
         mean = positive_vector(self.mean, d, "mean", new._scale) / new._scale
-        return new._with(c, mean, positive_vector(self.strength, d, "strength"))
+        new._shape = positive_vector(self.shape, d, "shape")
+        return new.having(mean, positive_vector(self.strength, d, "strength"))
 
-    def _with(self, c: Array, mean: Array, strength: Array) -> Self:
+    def prior_blocks(self) -> list[Array]:
+        """Return the blocks of gamma densities of rates."""
+        c = self._shape
+        return [self._strength / c, self._strength * self._mean / c, 0.0 * c]
+
+    def _shaped(self, c: Array) -> Self:
+        """Return a copy with another shape of the entries (d,)."""
         new = copy.copy(self)
-        new._shape, new._mean, new._strength = c, mean, strength
-        return new.with_prior(strength / c, strength * mean / c, 0.0 * c)
+        new._shape = c
+        return new.remade()
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the open parts that make the clusters most probable.
@@ -112,34 +115,17 @@ class Gamma(Factorised):
         """
         if all(v is not None for v in (self.shape, self.mean, self.strength)):
             return self
-        same = np.ones(len(self._shape))
-        if self.shape is None and self.alone:
-            count, x, _ = self.split_up(self.prior + clusters)
-            places = np.log(x / count)
-            trials = [self._with(c * same, self._mean, self._strength) for c in _SHAPES]
-            clusters = best_merged(trials, clusters, places)
+        new = self
+        if self.shape is None:
+            trials = [self._shaped(np.full(len(self._shape), c)) for c in _SHAPES]
+            if self.alone:
+                count, x, _ = self.split_up(self.prior + clusters)
+                clusters = best_merged(trials, clusters, np.log(x / count))
+            (c,) = self.best_by_column(trials, clusters, "_shape")
+            new = self._shaped(c if self.alone else np.minimum(c, 2.0 * self._shape))
         count, x, _ = (block.sum(axis=0) for block in self.split_up(clusters))
         pooled = (x + 0.01) / (count + 0.01)
-        shapes = [self._shape] if self.shape is not None else [c * same for c in _SHAPES]
-        trials = [self._with(c, self._mean, self._strength) for c in shapes]
-        (c,) = self.best_by_column(trials, clusters, "_shape")
-        c = c if self.alone else np.minimum(c, 2.0 * self._shape)
-        means = [self._mean] if self.mean is not None else [pooled * m for m in _MEANS]
-        strengths = [s * same for s in _STRENGTHS]
-        if self.strength is not None:
-            strengths = [self._strength]
-        trials = [self._with(c, m, s) for m in means for s in strengths]
-        return self._with(c, *self.best_by_column(trials, clusters, "_mean", "_strength"))
-
-    def settled(self, k: int) -> Self:
-        """Return the copy for the rest of the stream: from k clusters, strengths are at most k."""
-        if self.strength is not None:
-            return self
-        return self._with(self._shape, self._mean, at_most(self._strength, k, 1.0))
-
-    def remade(self) -> Self:
-        """Return the copy with its prior."""
-        return self._with(self._shape, self._mean, self._strength)
+        return new.best_of([pooled * m for m in _MEANS], _STRENGTHS, clusters)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the entries' shapes and the prior's means and shapes."""

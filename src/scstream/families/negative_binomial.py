@@ -63,8 +63,8 @@ class NegativeBinomial(Poisson):
         "_mean": "d+", "_strength": "d+", "_dispersion": "d+", "_level": "d",
     }  # fmt: skip
 
-    _dispersion: Array  # (d,)
-    _level: Array  # (d,): the mean of the log density's part that depends on no rate
+    _dispersion: Array = np.ones(1)  # (d,)
+    _level: Array = np.zeros(1)  # (d,): the mean of the log density's part that depends on no rate
     _choices: Array | None = None  # (m, d): dispersions among which the evidence chooses
     _levels: Array  # (m, d): their levels
     _is_held: bool = False  # whether dispersions do not fall
@@ -90,25 +90,18 @@ class NegativeBinomial(Poisson):
         if self.dispersion is not None:
             given = positive_vector(self.dispersion, d, "dispersion")
             new._dispersion, new._level = given, _mean_level(X, given)
-            return new._with(new._mean, new._strength)
+            return new.remade()
         new._choices = np.repeat(_DISPERSIONS[:, None], d, axis=1)
         new._levels = np.array([_mean_level(X, some) for some in new._choices])
         together = self.statistics(X).sum(axis=0, keepdims=True)
         return new._dispersed(new.best_trials(new._trials(), together))
-
-    def _with(self, mean: Array, shape: Array) -> Self:
-        new = copy.copy(self)
-        new._mean, new._strength = mean, shape
-        if "_dispersion" not in vars(new):  # which follows at once
-            new._dispersion, new._level = np.ones(len(mean)), np.zeros(len(mean))
-        return new.with_prior(shape / mean, shape)
 
     def _dispersed(self, which: Ints) -> Self:
         """Return a copy with the dispersions of those numbers (d,)."""
         assert self._choices is not None
         new, d = copy.copy(self), np.arange(len(which))
         new._dispersion, new._level = self._choices[which, d], self._levels[which, d]
-        return new._with(self._mean, self._strength)
+        return new.remade()
 
     def _trials(self) -> list[Self]:
         """Return a copy for each choice of a dispersion, the same for all columns."""

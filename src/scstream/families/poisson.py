@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -15,8 +14,7 @@ from scstream import core
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
-from scstream.families.evidence import at_most
-from scstream.families.factorised import AddedScore, Factorised, Plane, observed_mean
+from scstream.families.factorised import AddedScore, Plane, Rated, observed_mean
 from scstream.families.scores import Labels, Points, Score
 from scstream.support import rowwise
 from scstream.support.given import positive_vector
@@ -26,7 +24,7 @@ _SHAPES = 2.0 ** np.arange(-4, 8)  # shapes of the prior among which the evidenc
 _MEANS = 2.0 ** np.arange(-3, 3)  # and means, against the column's own
 
 
-class Poisson(Factorised):
+class Poisson(Rated):
     """Clusters of counts, independent columns each with a rate of its own.
 
     Parameters
@@ -55,9 +53,6 @@ class Poisson(Factorised):
     positive_only: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {"_mean": "d+", "_strength": "d+"}
 
-    _mean: Array  # (d,): the prior's mean and shape
-    _strength: Array
-
     def __init__(self, mean: ArrayLike | None = None, strength: ArrayLike | None = None) -> None:
         self.mean = mean
         self.strength = strength
@@ -72,31 +67,17 @@ class Poisson(Factorised):
         """Return a copy with a prior, the open parts of it still to be adapted."""
         d = X.shape[1]
         mean = positive_vector(self.mean, d, "mean", np.maximum(observed_mean(X, 1.0), 1e-3))
-        return self._with(mean, positive_vector(self.strength, d, "strength"))
+        return self.having(mean, positive_vector(self.strength, d, "strength"))
 
-    def _with(self, mean: Array, shape: Array) -> Self:
-        new = copy.copy(self)
-        new._mean, new._strength = mean, shape
-        return new.with_prior(shape / mean, shape)
+    def prior_blocks(self) -> list[Array]:
+        """Return the rates and the shapes of gamma densities."""
+        return [self._strength / self._mean, self._strength]
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the means and shapes that make the clusters most probable."""
         counts, x = self.split_up(clusters)
         pooled = np.maximum((x.sum(axis=0) + 0.5) / (counts.sum(axis=0) + 0.5), 1e-3)
-        means = [self._mean] if self.mean is not None else [pooled * m for m in _MEANS]
-        some = [s + 0 * pooled for s in _SHAPES] if self.strength is None else [self._strength]
-        trials = [self._with(mean, strength) for mean in means for strength in some]
-        return self._with(*self.best_by_column(trials, clusters, "_mean", "_strength"))
-
-    def settled(self, k: int) -> Self:
-        """Return the copy for the rest of the stream: from k clusters, shapes are at most k."""
-        if self.strength is not None:
-            return self
-        return self._with(self._mean, at_most(self._strength, k, 1.0))
-
-    def remade(self) -> Self:
-        """Return the copy with its prior."""
-        return self._with(self._mean, self._strength)
+        return self.best_of([pooled * m for m in _MEANS], _SHAPES, clusters)
 
     # -- the family proper ----------------------------------------------------------------------
 
