@@ -47,7 +47,9 @@ def _units(deviation: Array) -> Array:
 
 def _left_by_groups(known: Array, new: Array, k: int) -> float:
     """Return the squared errors of means of groups, chosen by all columns but the predicted one."""
-    group = k_means(known, max(min(k, int(len(known) / _ROWS_A_GROUP)), 1), _rng())
+    group = k_means(
+        known, max(min(k, int(len(known) / _ROWS_A_GROUP)), 1), np.random.default_rng(0)
+    )
     sums, rows = sums_of_groups(known, group)
     least, left = np.full(new.shape, np.inf), np.empty(new.shape)
     for centre in sums / rows[:, None]:
@@ -65,7 +67,3 @@ def _left_by_regression(known: Array, new: Array) -> float:
     precision = np.linalg.inv(cov + np.diag(_RIDGE * np.diagonal(cov) + 1e-9))
     error = ((new - mean) @ precision) / np.diagonal(precision)
     return float((error**2).sum())
-
-
-def _rng() -> np.random.Generator:
-    return np.random.default_rng(0)

@@ -93,13 +93,9 @@ class Factorised(Family):
         d = (tau.shape[-1] - 1) // self.n_statistics
         return [tau[..., 1 + i * d : 1 + (i + 1) * d] for i in range(self.n_statistics)]
 
-    def joined(self, *blocks: Array) -> Array:
-        """Return the prior's ``tau`` from its blocks (d,); a row's own count is 0."""
-        return np.concatenate([[0.0], *blocks])
-
     def with_prior(self, *blocks: Array) -> Self:
-        """Set the prior of this copy."""
-        self._prior = self.joined(*blocks)
+        """Set the prior of this copy from its blocks (d,); a row's own count is 0."""
+        self._prior = np.concatenate([[0.0], *blocks])
         self._log_z = float(self.log_partition(self._prior))
         return self
 
