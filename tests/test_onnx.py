@@ -107,6 +107,22 @@ def test_any_number_of_rows(family, n):
     np.testing.assert_allclose(density, model.score_samples(X)[:n])
 
 
+def test_many_columns_in_several_batches():
+    """Rows after the first batch lie further outside of its directions, which the density knows."""
+    rng = np.random.default_rng(2)
+    places = rng.normal(size=(3, 60))
+    model = ScStream(random_state=0)
+    for _ in range(3):
+        X = 3.0 * places[rng.integers(3, size=300)] + rng.normal(size=(300, 60))
+        model.partial_fit(X)
+    space = model.family_._space
+    assert space.usual > 1.05 * space.noise
+    label, probabilities, density = run(model.to_onnx(), X)
+    np.testing.assert_array_equal(label, model.predict(X))
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(density, model.score_samples(X), rtol=1e-9)
+
+
 def test_outliers_are_labelled_so():
     rng = np.random.default_rng(1)
     X = np.concatenate([rng.normal(size=(300, 2)), rng.uniform(-30, 30, (20, 2))])
