@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from scstream import core
-from scstream.families.columns import columns_of
 from scstream.families.contract import GaussianPrior
 from scstream.families.diagonal import Diagonal
 from scstream.families.gaussian import Gaussian
 from scstream.families.gaussian_scores import DrawnScore
 from scstream.families.heavy import HeavyTailed
-from scstream.families.scores import Array, LinearScore, Points
+from scstream.families.scores import Array, LinearScore
 from scstream.families.taming import Frames, HeavyScore, level_of
 
 
@@ -106,13 +105,6 @@ class Student(HeavyTailed, Gaussian):
         level = score.log_weight + np.log(score.chi).sum(axis=1) - 0.5 * score.log_det
         return _heavy_score(score.eta, level, self.frames(s))
 
-    # -- how it shows itself --------------------------------------------------------------------
-
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return points of two groups apart, with heavy tails."""
-        rows = _heavy_rows(rng, 2) @ np.array([[1.0, 0.8], [0.0, 0.6]])
-        return rows[:12], rows[12:] + 9.0
-
 
 class DiagonalStudent(HeavyTailed, Diagonal):
     """Clusters with a centre, a scale for each column and heavy tails.
@@ -154,16 +146,6 @@ class DiagonalStudent(HeavyTailed, Diagonal):
         super().__init__(mean, mean_strength, variance, variance_strength)
         self.df = df
 
-    def check(self, X: Points) -> Points:
-        """Return rows of float64 without missing entries."""
-        out = super().check(X)
-        empty = np.flatnonzero(np.isnan(out).any(axis=0))
-        if len(empty):
-            raise columns_of(X).refuse(
-                int(empty[0]), 'has missing entries: the family "diagonal" leaves these out.'
-            )
-        return out
-
     # -- densities ------------------------------------------------------------------------------
 
     def frames(self, s: Array) -> Frames:
@@ -187,13 +169,6 @@ class DiagonalStudent(HeavyTailed, Diagonal):
         level = score.eta[:, 0] + 0.5 * np.log(-2.0 * score.eta[:, 1 + 2 * d :]).sum(axis=1)
         return _heavy_score(score.eta, level, self.frames(s))
 
-    # -- how it shows itself --------------------------------------------------------------------
-
-    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return points of two groups apart, with heavy tails."""
-        rows = _heavy_rows(rng, 3) * np.array([0.01, 50.0, 1.0])
-        return rows[:12], rows[12:] + 9.0 * np.array([0.01, 50.0, 1.0])
-
 
 def _heavy_score(eta: Array, level: Array, frames: Frames) -> HeavyScore:
     """Return Student-t densities by natural parameters (k, p) of Gaussians with the same scales.
@@ -211,8 +186,3 @@ def _distances(mean: Array, precision: Array, more: float) -> Array:
     first = more + (precision * mean**2).sum(axis=1, keepdims=True)
     counts = np.zeros_like(mean)
     return np.concatenate([first, counts, -2.0 * precision * mean, precision], axis=1)
-
-
-def _heavy_rows(rng: np.random.Generator, d: int) -> Array:
-    """Return 30 rows about 0 with 4 degrees of freedom."""
-    return rng.normal(size=(30, d)) / np.sqrt(rng.chisquare(4.0, size=(30, 1)) / 4.0)
