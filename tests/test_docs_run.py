@@ -21,8 +21,8 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 # Pages whose blocks run here or, as they stand, in other tests.
 RUN = ("adapters", "anomalies", "batch-size", "checkpoints", "command-line", "exporting",
-       "families", "groups", "heavy-tails", "pictures", "tables", "troubleshooting", "tuning",
-       "video")  # fmt: skip
+       "families", "groups", "heavy-tails", "merge", "pictures", "tables", "troubleshooting",
+       "tuning", "video")  # fmt: skip
 ELSEWHERE = {
     "add-a-family": "tests/families/test_check.py",
     "bertopic": "tests/test_bertopic.py",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Spherical,
         Student,
     )
+    from scstream.merging import divide, merge
     from scstream.model import ScStream
     from scstream.pipeline import run
     from scstream.sampler.rules import Rules
@@ -69,6 +70,8 @@ __all__ = [
     "Spherical",
     "Student",
     "__version__",
+    "divide",
+    "merge",
     "run",
     "serve",
     "show_versions",
@@ -81,6 +84,8 @@ _HOME = {
     "Event": "scstream.events",
     "Rules": "scstream.sampler.rules",
     "ScStream": "scstream.model",
+    "divide": "scstream.merging",
+    "merge": "scstream.merging",
     "run": "scstream.pipeline",
     "serve": "scstream.service",
     "show_versions": "scstream.versions",

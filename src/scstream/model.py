@@ -314,6 +314,12 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
 
         return to_onnx(self)
 
+    def merge(self, other: ScStream | bytes, *, random_state: Any = None) -> ScStream:
+        """Return one model of what this and another learned; see `scstream.merge`."""
+        from scstream.merging import merge  # which knows the model
+
+        return merge([self, other], random_state=random_state)
+
     # -- looking ----------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:

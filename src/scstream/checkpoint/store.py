@@ -32,6 +32,7 @@ _SAVED = (
     "family", "alpha", "half_life", "epsilon", "sweeps", "max_sweeps", "max_clusters", "splits",
     "merges", "outlier_weight", "random_state", "n_jobs", "verbose", "group_level",
 )  # fmt: skip
+_SINGLE = float(np.finfo(np.float32).max)
 _APART = {"kernel", "rules", "on_event", "engine", "device"}
 
 
@@ -43,7 +44,9 @@ def _fitted(model: ScStream) -> dict[str, Any]:
             "The model cannot be saved: its clusters' statistics are not finite. Some number in "
             "the data was too large; scale the data and start a new model."
         )
+    last = model.__dict__.get("_last")
     return {
+        **({} if last is None else {"last_batch": last[1]}),
         "learner": model._learner,
         "history": list(model._history),
         "groups": entries(model._groups_kept(), with_rows=model.group_level is not None),
@@ -67,9 +70,13 @@ def save(model: ScStream, path: str | os.PathLike[str], extra: dict[str, Any] | 
 
 
 def to_bytes(model: ScStream) -> bytes:
-    """Return what a model goes on with: no labels of the last batch, of the records the last."""
+    """Return what a model goes on with: no labels of the last batch, of the records the last.
+
+    Of the last batch's statistics, which merging asks for, single precision will do.
+    """
     brief = copy.copy(model)
     if model.n_batches_:
+        brief._last = model._learner, model._last_batch.astype(np.float32)
         nothing = np.zeros(0, dtype=np.int64)
         brief._learner = changed(model._learner, state=model._learner.state.all_past())
         brief._history = deque([model._history[-1]])
@@ -196,6 +203,9 @@ def _restore(model: ScStream, saved: dict[str, Any]) -> None:
         history(saved["history"], sizes, "history"),
         seen,
     )
+    last = maybe(array(np.float32, "K", 2, "P", low=-_SINGLE, high=_SINGLE))
+    if (found := last(saved.get("last_batch"), sizes, "last_batch")) is not None:
+        model._last = own, found.astype(np.float64)
     model._grouping = grouping(saved["groups"], sizes, own, model._rules)
     model.labels_, model.sublabels_ = labels, sublabels
     model.n_features_in_, model.dates_ = d, plain(bool)(saved["dates"], sizes, "dates")

@@ -114,6 +114,14 @@ class Describing(Predicting):
         found = events_of(self._history[-1], self._before, after, self._columns())
         return found + group_events(self._history[-1], self._groups_kept().changes(self._level))
 
+    @property
+    def _last_batch(self) -> Array:
+        """Statistics of the last batch (k, 2, p); a model from bytes has them apart."""
+        learner = self._fitted()
+        here = self.__dict__.get("_last")
+        current: Array = learner.state.now.current
+        return here[1] if here is not None and here[0] is learner else current
+
     def _columns(self) -> Sequence[Any]:
         """Return the columns' names, or their numbers."""
         names = getattr(self, "feature_names_in_", None)

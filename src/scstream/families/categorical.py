@@ -109,6 +109,39 @@ class Categorical(Family):
         )
         return new
 
+    def aware_of(self, other: Family) -> Self:
+        """Return a copy that also has places for the categories that another has met."""
+        if not isinstance(other, Categorical) or len(other.known) != len(self.known):
+            return self
+        new = copy.copy(self)
+        both = zip(self.known, other.known, self._width.tolist(), strict=True)
+        new._known = tuple(
+            (*mine, *(label for label in theirs if label not in mine))[: width - 1]
+            for mine, theirs, width in both
+        )
+        return new
+
+    def reframed(self, sums: Array, before: Family) -> Array | None:
+        """Return statistics (m, p) with each category at its place here, unknown ones at the last.
+
+        Codes without names keep their places.
+        """
+        if not isinstance(before, Categorical) or len(before._width) != len(self._width):
+            return None
+        if len(before.known) != len(self.known):
+            return None
+        out = sums[:, :1]
+        for j, (mine, theirs) in enumerate(zip(self.places, before.places, strict=True)):
+            n, last = theirs.stop - theirs.start, mine.stop - mine.start - 1
+            to = np.minimum(np.arange(n), last)
+            if self.known:
+                place = {label: code for code, label in enumerate(self.known[j])}
+                here = [min(place.get(label, last), last) for label in before.known[j][: n - 1]]
+                to = np.array(here + [last] * (n - len(here)))
+            moved = np.eye(last + 1)[to]
+            out = np.concatenate([out, sums[:, 1:][:, theirs] @ moved], axis=1)
+        return np.ascontiguousarray(out)
+
     @property
     def known(self) -> tuple[tuple[Any, ...], ...]:
         """The categories of each column that were met, in the order of their places."""

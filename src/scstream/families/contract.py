@@ -274,6 +274,10 @@ class Family(Saved, RowForms, Dividing, ABC):
         """
         return None
 
+    def aware_of(self, other: Family) -> Self:
+        """Return a copy that also knows the words that another family of the kind has met."""
+        return self
+
     def reframed(self, sums: Array, before: Family) -> Array | None:
         """Return statistics (m, p) that ``before`` summed up as this family sums them up.
 

@@ -162,6 +162,12 @@ class Directional(Family):
             return False
         return bool(np.all(np.abs(np.linalg.norm(X, axis=1) - 1.0) < 1e-6))
 
+    def reframed(self, sums: Array, before: Family) -> Array | None:
+        """Return statistics (m, p) of the same columns: they know no frame."""
+        return (
+            sums if isinstance(before, Directional) and sums.shape[1] == len(self.prior) else None
+        )
+
     def hyperparameters(self) -> dict[str, Any]:
         """Return the concentration and the prior of mean directions."""
         return {

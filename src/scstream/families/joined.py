@@ -62,6 +62,33 @@ class Joined(Family):
         parts = zip(self._families, self._divided(clusters), strict=True)
         return self._having([change(family, s) for family, s in parts])
 
+    def aware_of(self, other: Family) -> Self:
+        """Return a copy whose parts know the words that those of another have met."""
+        if type(other) is not type(self) or len(other._families) != len(self._families):
+            return self
+        pairs = zip(self._families, other._families, strict=True)
+        return self._having([mine.aware_of(theirs) for mine, theirs in pairs])
+
+    def reframed(self, sums: Array, before: Family) -> Array | None:
+        """Return statistics (m, p) of the same parts, if each can; None if their forms differ."""
+        if not isinstance(before, type(self)) or not _equal(self._form(), before._form()):
+            return None
+        out = [sums[:, :1]]
+        for mine, theirs, s in zip(
+            self._families, before._families, before._divided(sums), strict=True
+        ):
+            part = mine.reframed(s, theirs)
+            if part is None:
+                return None
+            out.append(part[:, 1:])
+        return np.ascontiguousarray(np.concatenate(out, axis=1))
+
+    def _form(self) -> dict[str, Any]:
+        """Return what is saved of this copy but its parts."""
+        inner = "family", "families", "_families"
+        saved = {name: value for name, value in self.to_saved().items() if name not in inner}
+        return {**saved, "kinds": [type(family) for family in self._families]}
+
     # -- rows -----------------------------------------------------------------------------------
 
     def columns_taken(self) -> int | None:
@@ -231,6 +258,16 @@ class Joined(Family):
         pieces = zip(self._families, self._divided(past), discriminant, strict=True)
         parts = [family.cut(own, cut, side) for family, own, cut in pieces]
         return np.concatenate([parts[0], *(part[..., 1:] for part in parts[1:])], axis=-1)
+
+
+def _equal(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether forms are the same, arrays included."""
+    return one.keys() == other.keys() and all(
+        np.array_equal(value, other[name])
+        if isinstance(value, np.ndarray)
+        else value == other[name]
+        for name, value in one.items()
+    )
 
 
 def _summed(parts: Sequence[Array]) -> Array:

@@ -25,7 +25,7 @@ from scstream.sampler.rows import as_given
 from scstream.sampler.scores import Sketch
 from scstream.sampler.sweep import deterministic_sweep, next_point, predictive
 from scstream.sampler.warmup import KeptBatch
-from scstream.support.frozen import frozen, made
+from scstream.support.frozen import changed, frozen, made
 
 _LABELLING = 0.5  # of the latest rows, that a cluster labelled at least to be listed
 
@@ -84,6 +84,10 @@ class Learner:
     repeats: Repeats = Repeats()
     alike: Alike = Alike()
     latest: Array = field(default_factory=lambda: np.zeros(1))
+
+    def drawing_by(self, seed: int, rng: np.random.Generator) -> Learner:
+        """Return the model with other draws of labels and of parameters."""
+        return changed(self, seed=seed, rng=rng)
 
     @property
     def shares(self) -> Array:

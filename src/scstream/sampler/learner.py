@@ -70,7 +70,7 @@ def learn(
         if alike.weight != before.weight and learner is None:
             new, outcome = _learn(None, alike.counted(batch), recipe, engine, make_rng)
         elif alike.weight != before.weight:
-            new = _recounted(new, alike.weight / before.weight)
+            new = recounted(new, alike.weight / before.weight)
         new = changed(new, alike=alike)
     return new, outcome
 
@@ -127,7 +127,7 @@ def _begun(
     return changed(new, spacing=spacing, repeats=repeats, alike=alike), outcome
 
 
-def _recounted(learner: Learner, times: float) -> Learner:
+def recounted(learner: Learner, times: float) -> Learner:
     """Return the model with all that it remembers counting so many times as much."""
     outliers, dormant = learner.outliers, learner.dormant
     if outliers is not None and outliers.held is not None:

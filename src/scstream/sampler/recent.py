@@ -15,7 +15,7 @@ from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.learned import Outcome
 
 Pairs = Sequence[tuple[int, int]]
-_LATEST = 1000  # rows that shares are computed from
+LATEST = 1000  # rows that shares are computed from
 
 
 def latest_after(before: tuple[Ints, Array], state: State, outcome: Outcome) -> Array:
@@ -24,7 +24,7 @@ def latest_after(before: tuple[Ints, Array], state: State, outcome: Outcome) -> 
     ``before`` are the ids (m,), and these rows (m + 1,), before it.
     """
     (ids, had), now = before, outcome.rows
-    had = max(1.0 - float(now.sum()) / _LATEST, 0.0) * had
+    had = max(1.0 - float(now.sum()) / LATEST, 0.0) * had
     if ids is state.ids:
         return had + now
     pairs = (*outcome.record.splits, *outcome.record.merges)

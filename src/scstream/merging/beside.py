@@ -1,0 +1,105 @@
+"""What models know beside their clusters: background, scores, first rows, repeats, shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.contract import Array, Family
+from scstream.merging.parts import Part, reframed
+from scstream.sampler.context import Outliers
+from scstream.sampler.recent import LATEST
+from scstream.sampler.repeats import Repeats
+from scstream.sampler.scores import Sketch
+from scstream.sampler.warmup import KeptBatch
+
+Ints = NDArray[np.int64]
+
+
+def background_of(parts: Sequence[Part], family: Family) -> Outliers | None:
+    """Return the background of all: rows and what it holds add up.
+
+    A model without one takes its rows to be as wide as those of the others.
+    """
+    some = [part for part in parts if part.learner.outliers is not None]
+    if not some:
+        return None
+    given = [part.learner.outliers for part in some]
+    first = given[0]
+    assert first is not None
+    sums, held = np.zeros_like(first.sums), np.zeros_like(first.sums)
+    for part, one in zip(some, given, strict=True):
+        assert one is not None
+        learned = one.held is not None
+        left = part.left if learned else 1.0  # a fixed one is that of the first batch
+        sums = sums + left * reframed(one.sums, part.learner.family, family)
+        if one.held is not None:
+            held = held + left * reframed(one.held, part.learner.family, family)
+    if first.held is None:
+        return replace(first, sums=sums)
+    others = sum(float(p.sums[..., 0].sum()) for p in parts if p.learner.outliers is None)
+    sums = sums * (1.0 + others / sums[0, 0])
+    weight = float((1.0 + held[0, 0]) / (2.0 + sums[0, 0]))
+    pseudo = max(one.pseudo for one in given if one is not None)
+    return replace(first, weight=min(weight, first.most), sums=sums, held=held, pseudo=pseudo)
+
+
+def scores_of(parts: Sequence[Part], places: Sequence[Ints], shares: Array) -> Sketch:
+    """Return the sketch of the scores of all, as their rows are expected by the whole.
+
+    A cluster has another share (k,) of the whole than of its model, and its rows are so much more
+    or less expected.
+    """
+    out = Sketch.nothing()
+    for part, place in zip(parts, places, strict=True):
+        own, mine = part.learner.scores, part.recent / max(float(part.recent.sum()), 1e-300)
+        if len(own.values):
+            change = np.log(np.maximum(shares[place], 1e-300) / np.maximum(mine, 1e-300))
+            out = out.merged(own.values + float(mine @ change), part.left * own.weights)
+    return replace(out, seen=sum(part.learner.scores.seen for part in parts))
+
+
+def warmup_of(parts: Sequence[Part], maps: Sequence[dict[int, int]]) -> tuple[KeptBatch, ...]:
+    """Return the first rows of all, under their new ids; none once a model needs them no more."""
+    if not all(part.learner.warmup and not part.learner.family.tabular for part in parts):
+        return ()  # words have other codes in each table
+    kept = [
+        KeptBatch(one.batch, np.array([own.get(i, -1) for i in one.ids.tolist()]))
+        for part, own in zip(parts, maps, strict=True)
+        for one in part.learner.warmup
+    ]
+    return tuple(sorted(kept, key=lambda one: one.batch.time))
+
+
+def repeats_of(parts: Sequence[Part]) -> Repeats:
+    """Return the rows that all have seen, while these are looked for."""
+    known = [part.learner.repeats for part in parts]
+    hashes = np.concatenate([one.hashes for one in known])
+    batches = np.concatenate([one.batches for one in known])
+    order = np.argsort(batches, kind="stable")
+    return Repeats(
+        hashes[order],
+        batches[order],
+        number=max(one.number for one in known),
+        time=max(one.time for one in known),
+        watched=min(one.watched for one in known),
+        told=any(one.told for one in known),
+    )
+
+
+def shares_of(parts: Sequence[Part], places: Sequence[Ints], k: int) -> Array:
+    """Return how many of the latest rows each cluster labelled, and none (k + 1,).
+
+    Each model has a say by the points that its clusters got. Together they count no more than
+    shares are computed from, however many models are merged.
+    """
+    out, total = np.zeros(k + 1), 0.0
+    for part, place in zip(parts, places, strict=True):
+        weight = float(part.recent.sum()) / max(float(part.shown.sum()), 1e-300)
+        np.add.at(out, place, weight * part.shown)
+        out[-1] += weight * part.unlabelled
+        total = max(total, float(part.learner.latest.sum()), part.left * float(LATEST))
+    return out * (total / max(float(out.sum()), 1e-300))

@@ -1,0 +1,276 @@
+"""One model of what several have learned: clocks, frames, clusters and all that is beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream import validation as check
+from scstream.engines import CpuEngine, Sums
+from scstream.families.contract import Array
+from scstream.merging.beside import (
+    background_of,
+    repeats_of,
+    scores_of,
+    shares_of,
+    warmup_of,
+)
+from scstream.merging.clusters import Pools
+from scstream.merging.dormant import Asleep
+from scstream.merging.models import source_of
+from scstream.merging.names import Claim, named
+from scstream.merging.parts import Part, Source, part_of
+from scstream.merging.subclusters import added, between
+from scstream.records import BatchRecord
+from scstream.sampler.clusters import State
+from scstream.sampler.context import Context
+from scstream.sampler.forgetting import shares_worth_keeping
+from scstream.sampler.learner import Learner
+from scstream.sampler.log_marginals import log_posterior
+from scstream.sampler.recipe import Plan
+from scstream.sampler.rules import Rules
+from scstream.sampler.window import Window
+from scstream.support.frozen import changed
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+
+Ints = NDArray[np.int64]
+Map = dict[int, int]
+
+_AT_ONCE = 16  # models whose clusters are matched together; of more, groups of so many first
+
+
+def joined_learners(
+    models: Sequence[ScStream], random_state: Any
+) -> tuple[Learner, BatchRecord, list[Map]]:
+    """Return what models have learned together, a record of it, and where their ids went."""
+    first = models[0]
+    first._check_parameters()
+    plan, rules = first._asked[1], first._rules
+    sources = [source_of(model) for model in models]
+    order = _canonical(sources)
+    seeds = [source.learner.seed for source in sources]
+    draws = np.random.default_rng(sorted(seeds))
+    if random_state is not None:
+        draws = np.random.default_rng(check.make_rng(random_state).integers(2**63))
+    found, maps = _in_groups([sources[i] for i in order], plan, rules)
+    learner = found.learner.drawing_by(int(draws.integers(2**63)), draws)
+    own = [maps[order.index(i)] for i in range(len(sources))]
+    return learner, _record(learner, sources, own), own
+
+
+def _canonical(sources: Sequence[Source]) -> list[int]:
+    """Return the places of sources in an order that does not depend on how they came."""
+
+    def key(i: int) -> tuple[Any, ...]:
+        own = sources[i].learner
+        return -own.state.count, own.time, own.seed, own.state.totals.tobytes()
+
+    return sorted(range(len(sources)), key=key)
+
+
+def _in_groups(sources: Sequence[Source], plan: Plan, rules: Rules) -> tuple[Source, list[Map]]:
+    """Return sources as one, and where the ids of each went.
+
+    Those that ended before the latest began are joined first, since clusters may have moved in
+    between; of others at most so many at once.
+    """
+    if len(sources) <= 2:
+        return _joined(sources, plan, rules)
+    latest = max(sources, key=lambda source: source.learner.time)
+    ended = [i for i, source in enumerate(sources) if source.learner.time < latest.begun]
+    rest = [i for i in range(len(sources)) if i not in set(ended)]
+    if not ended and len(rest) <= _AT_ONCE:
+        return _joined(sources, plan, rules)
+    groups = [ended, rest] if ended else [rest[i::_AT_ONCE] for i in range(_AT_ONCE)]
+    inner = [_in_groups([sources[i] for i in group], plan, rules) for group in groups]
+    found, outer = _in_groups([one for one, _ in inner], plan, rules)
+    maps: list[Map] = [{} for _ in sources]
+    for group, (_, own), after in zip(groups, inner, outer, strict=True):
+        for i, before in zip(group, own, strict=True):
+            maps[i] = {old: after.get(new, new) for old, new in before.items()}
+    return found, maps
+
+
+def _joined(sources: Sequence[Source], plan: Plan, rules: Rules) -> tuple[Source, list[Map]]:
+    """Return some sources as one; the first, in canonical order, sets frame and prior."""
+    base = _aware(sources)
+    if len(sources) == 1:
+        own = [*base.state.ids.tolist(), *base.dormant.ids.tolist()]
+        return sources[0], [{i: i for i in own}]
+    time = max(source.learner.time for source in sources)
+    parts = [part_of(source, base, time, rules) for source in sources]
+    ctx = Context(
+        base.family, CpuEngine(1), base.rng, base.alpha, base.seed, base.n_batches, None, rules
+    )  # which draws nothing
+    places, sums, latest = _matched(ctx, plan, sources, parts)
+    asleep = Asleep(ctx, parts, places, sums.sum(axis=1))
+    k, claims = len(sums), asleep.claims + _claims(parts, places)
+    next_id = max(source.learner.state.next_id for source in sources)
+    ids, born, next_id = named(claims, k + asleep.left, next_id)
+    maps: list[Map] = [{} for _ in sources]
+    for claim in claims:
+        maps[claim.model][claim.id] = ids[claim.pool]
+    order = np.argsort(ids[:k])
+    rank = np.argsort(order)
+    places = [rank[place] for place in places]
+    entropy = between(base.family, parts, places, sums[order].sum(axis=1))
+    naming = np.array(ids)[order], np.array(born)[order], next_id
+    state = _state(parts, places, (sums[order], latest[order], entropy), naming, base, time)
+    most = _over(parts, places, k, lambda part: _most(part))
+    family = base.family.follow(state.totals, state.totals) if rules.follow else base.family
+    learner = Learner(
+        family=family,
+        state=state,
+        rng=base.rng,
+        seed=base.seed,
+        alpha=base.alpha,
+        outliers=background_of(parts, base.family),
+        time=time,
+        spacing=base.spacing,
+        n_batches=sum(source.learner.n_batches for source in sources),
+        dormant=asleep.memory(ids[k:], born[k:], state, most),
+        scores=scores_of(parts, places, state.recent / state.recent.sum()),
+        warmup=warmup_of(parts, maps),
+        suspicion=sum(part.left * part.learner.suspicion for part in parts),
+        repeats=repeats_of(parts),
+        alike=base.alike,
+        latest=shares_of(parts, places, k),
+    )
+    return Source(learner, latest[order]), maps
+
+
+def _aware(sources: Sequence[Source]) -> Learner:
+    """Return the first of the sources, with a family that knows the words of all."""
+    first = sources[0].learner
+    family = first.family
+    for source in sources[1:]:
+        family = family.aware_of(source.learner.family)
+    return first if family is first.family else changed(first, family=family)
+
+
+def _matched(
+    ctx: Context, plan: Plan, sources: Sequence[Source], parts: Sequence[Part]
+) -> tuple[list[Ints], Array, Array]:
+    """Return the pools of each part's clusters, and sub-clusters and latest batch (k, 2, p).
+
+    A cluster that one model has followed and another has not forgets what it was, as it would have
+    done had one model seen the latest rows of both.
+    """
+    model = np.concatenate([np.full(len(part.ids), i) for i, part in enumerate(parts)])
+    sums, latest = (
+        np.concatenate([getattr(p, name) for p in parts]) for name in ("sums", "latest")
+    )
+    fresh = _fresh(sources, parts)
+    pools = Pools(ctx, sums.sum(axis=1), model, fresh.sum(axis=1))
+    pools.unite_same()
+    pools.unite_moved()
+    heads = pools.heads
+    place = np.searchsorted(heads, pools.pool)
+    if parts[0].learner.state.window.forgetting.adaptive:
+        past, now = pools.sums[heads] - pools.late[heads], pools.late[heads]
+        share = shares_worth_keeping(ctx, past, now)
+        sums = share[place][:, None, None] * (sums - fresh) + fresh
+        pools.sums[heads] = share[:, None] * past + now
+    if plan.merges:
+        pools.unite_by_ratio()
+    place = np.unique(pools.pool, return_inverse=True)[1]
+    whole = added(ctx.family, place, sums, latest, ctx.rules.return_points)
+    return [place[model == i] for i in range(len(parts))], *whole
+
+
+def _fresh(sources: Sequence[Source], parts: Sequence[Part]) -> Array:
+    """Return what shows where clusters (n, 2, p) are by now.
+
+    That is the last batch of models that end last, and all of a model that begins when another has
+    ended, if there is one.
+    """
+    ends = [source.learner.time for source in sources]
+    fresh = []
+    for source, part in zip(sources, parts, strict=True):
+        if source.begun > min(ends):
+            fresh.append(part.sums)
+        else:
+            fresh.append(part.latest if source.learner.time == max(ends) else 0.0 * part.latest)
+    return np.concatenate(fresh)
+
+
+def _claims(parts: Sequence[Part], places: Sequence[Ints]) -> list[Claim]:
+    """Return what the clusters of parts say of their pools' names."""
+    return [
+        Claim(float(part.born[j]), -float(part.sums[j, :, 0].sum()), int(part.ids[j]), i, p)
+        for i, (part, place) in enumerate(zip(parts, places, strict=True))
+        for j, p in enumerate(place.tolist())
+    ]
+
+
+def _most(part: Part) -> Array:
+    """Return how many points the clusters of a part (k,) counted at most."""
+    known = dict(zip(part.dormant.awake.tolist(), part.dormant.most.tolist(), strict=True))
+    return np.array([known[i] for i in part.ids.tolist()])
+
+
+def _over(
+    parts: Sequence[Part], places: Sequence[Ints], k: int, value: Callable[[Part], Array]
+) -> Array:
+    """Return the sums (k,) over pools of something that the parts' clusters have."""
+    out = np.zeros(k)
+    for part, place in zip(parts, places, strict=True):
+        np.add.at(out, place, value(part))
+    return out
+
+
+def _state(
+    parts: Sequence[Part], places: Sequence[Ints], known: tuple[Array, Array, Array],
+    naming: tuple[Ints, Array, int], base: Learner, time: float,
+) -> State:  # fmt: skip
+    """Return the pools as settled clusters, the latest batch among their past."""
+    (sums, latest, entropy), (ids, born, next_id) = known, naming
+    k, p = len(sums), sums.shape[2]
+    lived = np.zeros(k, dtype=np.int64)
+    for part, place in zip(parts, places, strict=True):
+        np.maximum.at(lived, place, part.lived)
+    past = sums - latest
+    sums = past + latest  # as it adds up
+    window = Window(
+        base.state.window.forgetting, sums[None], entropy[None], np.array([time]), np.ones(1)
+    )
+    recent = _over(parts, places, k, lambda part: part.recent)
+    return State(
+        ids=ids,
+        born=born,
+        lived=lived,
+        next_id=next_id,
+        now=replace(Sums.nothing(k, p), current=latest),
+        window=window,
+        past=past,
+        past_entropy=np.zeros((k, k)),
+        attempt=np.zeros(k, dtype=np.int64),
+        earlier=np.maximum(recent - latest[:, :, 0].sum(axis=1), 0.0),
+    )
+
+
+def _record(learner: Learner, sources: Sequence[Source], maps: Sequence[Map]) -> BatchRecord:
+    """Return what happened: ids that are new, and those that are called otherwise now."""
+    now = set(learner.state.ids.tolist())
+    before = [set(source.learner.state.ids.tolist()) for source in sources]
+    gone = sorted(
+        (own[i], i) for own, ids in zip(maps, before, strict=True) for i in ids if own[i] != i
+    )
+    every = set().union(*before)
+    return BatchRecord(
+        batch=learner.n_batches - 1,
+        time=learner.time,
+        n_points=0,
+        n_clusters=learner.state.k,
+        log_posterior=log_posterior(learner.family, learner.alpha, learner.state.totals),
+        births=tuple(sorted(now - every)),
+        deaths=tuple(sorted(every - now)),
+        splits=(),
+        merges=tuple(dict.fromkeys(pair for pair in gone if pair[1] not in now)),
+    )
