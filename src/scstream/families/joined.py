@@ -15,6 +15,7 @@ from scstream.families.cutting import Projection, Side
 from scstream.families.gaps import Completion
 from scstream.families.product_blocks import slices
 from scstream.families.product_scores import SumScore, completion_of
+from scstream.families.saved import saved_of
 from scstream.families.scores import LinearScore, Points, Score
 from scstream.support import rowwise
 
@@ -85,8 +86,7 @@ class Joined(Family):
 
     def _form(self) -> dict[str, Any]:
         """Return what is saved of this copy but its parts."""
-        inner = "family", "families", "_families"
-        saved = {name: value for name, value in self.to_saved().items() if name not in inner}
+        saved = {n: v for n, v in saved_of(self).items() if n not in ("_family", "_families")}
         return {**saved, "kinds": [type(family) for family in self._families]}
 
     # -- rows -----------------------------------------------------------------------------------
@@ -260,14 +260,13 @@ class Joined(Family):
         return np.concatenate([parts[0], *(part[..., 1:] for part in parts[1:])], axis=-1)
 
 
-def _equal(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _equal(one: Any, other: Any) -> bool:
     """Whether forms are the same, arrays included."""
-    return one.keys() == other.keys() and all(
-        np.array_equal(value, other[name])
-        if isinstance(value, np.ndarray)
-        else value == other[name]
-        for name, value in one.items()
-    )
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(v, other[n]) for n, v in one.items())
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return bool(one == other)
 
 
 def _summed(parts: Sequence[Array]) -> Array:
