@@ -428,7 +428,7 @@ def test_tables_that_met_their_words_in_another_order_are_merged() -> None:
         ({"half_life": 3.0}, "half_life is 'auto' in one and 3.0"),
         ({"max_clusters": 7}, "max_clusters"),
         ({"outlier_weight": "auto"}, "outlier_weight"),
-        ({"rules": Rules(founders=3)}, "rules"),
+        ({"rules": Rules(follow=False)}, "rules"),
         ({"kernel": lambda age: float(age < 3)}, "kernel"),
     ],
 )
