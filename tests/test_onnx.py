@@ -162,10 +162,23 @@ def test_a_row_with_gaps_has_no_label_among_full_covariances():
     np.testing.assert_array_equal(label[others], model.predict(X)[others])
 
 
-@pytest.mark.parametrize("family", ["student", "negative-binomial", "categorical", "directional"])
-def test_other_families_are_refused_by_name(family):
+@pytest.mark.parametrize(
+    ("family", "said"),
+    [("student", "Student"), ("categorical", "Categorical"), ("auto", "NegativeBinomial")],
+)
+def test_other_families_are_refused_by_name(family, said):
     model, _ = one_model(family)
-    with pytest.raises(ValueError, match=f"family '{family}' cannot be .* 'gaussian', 'diagonal'"):
+    with pytest.raises(
+        ValueError, match=rf"family {said}\(.*\) cannot be .* 'gaussian', 'diagonal'"
+    ):
+        model.to_onnx()
+
+
+def test_columns_of_other_kinds_are_refused_by_name():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.normal(size=60), "country": np.tile(["NL", "DE", "FR"], 20)})
+    model = ScStream("auto", random_state=0).partial_fit(table)
+    with pytest.raises(ValueError, match=r"'categorical': \['country'\]"):
         model.to_onnx()
 
 

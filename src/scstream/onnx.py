@@ -44,8 +44,8 @@ def to_onnx(model: ScStream) -> ModelProto:
     if write is None:
         known = ", ".join(repr(family.name) for family in _FORMULAS)
         raise ValueError(
-            f"A model of the family {learner.family.name!r} cannot be written as an ONNX graph; "
-            f"those of {known} can."
+            f"A model of the family {str(learner.family)[:300]} cannot be written as an ONNX "
+            f"graph; those of {known} can."
         )
     score, level = learner.next_point()
     graph, d, k = Graph(onnx), model.n_features_in_, learner.state.k
