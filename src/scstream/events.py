@@ -71,7 +71,7 @@ class Event:
     was, now : str or None
         What the column was taken for, and is now: names of families, or numbers of categories;
         steps of time, where a clock went back for good. Of a restart, ``now`` says what the model
-        has since: begun anew, or a prior that suits the batch.
+        has since: a fresh start, or a prior that suits the batch.
 
     Notes
     -----

@@ -36,7 +36,7 @@ def test_all_clusters_are_found_in_other_units(family, change) -> None:
         model.partial_fit(X)
         assert b < AT or adjusted_rand_score(y, model.labels_) > 0.96
         restarts = [event for event in model.events_ if event.kind == "restart"]
-        assert [event.now for event in restarts] == ["begun anew"] * (
+        assert [event.now for event in restarts] == ["a fresh start"] * (
             b == AT and family == "gaussian"
         )
         # where one column alone has changed a few rows are still at places of before

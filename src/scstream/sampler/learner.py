@@ -113,7 +113,7 @@ def _learn(
     later, had = _learn_later(learner, batch, recipe, engine, spacing)
     if later is not None:
         return later
-    batch = _noting(batch, "begun anew")
+    batch = _noting(batch, "a fresh start")
     first = learn_first(changed(learner, warmup=()), batch, recipe, engine, make_rng, had)
     assert first is not None  # as there are no rows before
     return _begun(learner, *first, spacing, repeats)
