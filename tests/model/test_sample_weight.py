@@ -25,7 +25,8 @@ def test_a_weight_of_n_is_n_rows(family) -> None:
         X, _ = (blobs if family == "gaussian" else counts)(300, b)
         weight = np.random.default_rng(b).integers(1, 3, 300)
         weighed.partial_fit(X, sample_weight=weight)
-        repeated.partial_fit(np.repeat(X, weight, axis=0))
+        rows = np.repeat(X, weight, axis=0)
+        repeated.partial_fit(rows, sample_weight=np.ones(len(rows)))  # without, copies count once
     ours, theirs = by_place(weighed), by_place(repeated)
     assert len(ours) == len(theirs) == 3
     for a, b in zip(ours, theirs, strict=True):

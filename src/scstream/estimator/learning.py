@@ -18,7 +18,6 @@ from scstream.engines import Engine, EngineLost
 from scstream.engines.choose import engine_for_gaps
 from scstream.engines.tensors import MissingEntries, is_tensor, like_input
 from scstream.estimator.codes import warning_of_codes
-from scstream.estimator.copies import warning_of_copies
 from scstream.estimator.counted import say_alike, say_repeated
 from scstream.estimator.counting import followed, warning_of_counting
 from scstream.estimator.describing import Describing
@@ -189,7 +188,6 @@ class Learning(Describing):
             engine, X, family, learner, sample_weight
         )
         if learner is None:
-            check.suggest_family(family, points)
             threads = check.resolve_threads(self.n_jobs)
             detail(f"engine: {type(engine).__name__}, {counted(threads, 'thread')} on the CPU")
         if labels is not None:
@@ -265,8 +263,6 @@ class Learning(Describing):
             found["resolution"] = warning_of_resolution(X)
         if "codes" not in told:
             found["codes"] = warning_of_codes(columns)
-        if "copies" not in told:
-            found["copies"] = warning_of_copies(columns)
         if "counting" not in told:
             before = None if first else self.__dict__.get("_course")
             self._course = followed(before, columns)

@@ -31,7 +31,7 @@ from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labelled, outcome_of
 from scstream.sampler.recent import latest_after, seen_lately
 from scstream.sampler.recipe import Batch, Events, Recipe
-from scstream.sampler.repeats import Repeats
+from scstream.sampler.repeats import Repeats, without_copies
 from scstream.sampler.rows import is_small, load_rows, ordered_rows, some_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, rows_scored, scores_with, share_scored
@@ -53,11 +53,13 @@ def learn(
     """Return the model after a batch; ``make_rng`` starts the randomness of a new one.
 
     Rows without weight teach nothing. They are left out, and labelled by what was learned. Rows
-    that resemble the row before count less, unless their weights are given.
+    that resemble the row before count less, and copies of rows nothing, unless their weights are
+    given.
     """
-    counted, rules, even = batch, recipe.rules, batch.even
+    rules, even = recipe.rules, batch.even
+    once = counted = without_copies(batch) if even else batch
     if even and learner is not None and learner.alike.weight != 1.0:
-        counted = learner.alike.counted(batch)
+        counted = learner.alike.counted(once)
     new, outcome = _learn(learner, counted, recipe, engine, make_rng)
     number = new.n_batches
     few = number <= rules.alike_batches and batch.X.shape[0] < rules.alike_rows
@@ -68,7 +70,7 @@ def learn(
         better = partial(predicts_later_rows, family=recipe.family, fit=fit, rules=rules)
         alike = before.after(batch, outcome.labels, rules, better)
         if alike.weight != before.weight and learner is None:
-            new, outcome = _learn(None, alike.counted(batch), recipe, engine, make_rng)
+            new, outcome = _learn(None, alike.counted(once), recipe, engine, make_rng)
         elif alike.weight != before.weight:
             new = recounted(new, alike.weight / before.weight)
         new = changed(new, alike=alike)
