@@ -39,6 +39,15 @@ def test_many_rows_that_differ_everywhere_keep_all_columns(seed):
     assert Gaussian().prepare(alike_in_all_columns(250, seed)).narrows  # these afford no more
 
 
+def test_rows_without_a_level_of_noise_are_described_by_few_directions():
+    """As embeddings of sentences are: no number of directions holds most of their variance."""
+    rng = np.random.default_rng(0)
+    y, scale = rng.integers(20, size=1000), np.arange(1.0, 385.0) ** -0.35
+    X = 0.9 * rng.normal(size=(20, 384))[y] * scale + rng.normal(size=(1000, 384)) * scale
+    assert main_directions(X).lift.shape == (384, 15)
+    assert adjusted_rand_score(y, ScStream(random_state=0).fit(X).labels_) > 0.95
+
+
 @pytest.mark.parametrize("given", [{"mean": 0.0}, {"cov": 1.0}, {"cov_strength": 200.0}])
 def test_a_given_prior_is_for_all_columns(given):
     X, _ = low_rank(250, 64, 0)[0]

@@ -40,7 +40,9 @@ def how_many(Y: Array, value: Array, vector: Array, n: int) -> int | None:
     A few, if what is left is noise; as a rule, those that hold most of the variance. Where
     there is a level of noise, and nothing else below it, those above it are enough if they are
     fewer, and are taken if they are more and clusters are far apart in them. Where clusters differ
-    below that level too, nothing is noise.
+    below that level too, nothing is noise. Without such a level, and if no number of directions
+    that may be taken holds most of the variance, as of embeddings of sentences, it is a few: in
+    more, most clusters would have fewer rows than numbers that describe them.
     """
     w = Y.shape[1]
     least, most = max(min(LEAST, n // _MANY_ROWS), 2), min(MOST, max(n // _ROWS_EACH, LEAST))
@@ -48,6 +50,8 @@ def how_many(Y: Array, value: Array, vector: Array, n: int) -> int | None:
     if _share_between(Y, vector[:, :LEAST]) <= _LITTLE:
         return min(above, LEAST)
     q = int(np.searchsorted(np.cumsum(value), _HOLD * value.sum())) + 1
+    if min(q, above) > most:
+        return LEAST
     q = min(max(q, least), most)
     if above <= most:
         left = _share_between(Y, vector[:, :above])
