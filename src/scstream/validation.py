@@ -33,14 +33,13 @@ from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
 from scstream.sampler.rules import Rules
 from scstream.support.memory import ones
-from scstream.support.messages import advise, note
+from scstream.support.messages import note
 from scstream.support.printable import printable_name
 from scstream.support.threads import cores, over_rows
 from scstream.support.times import as_date, is_length, is_moment, length, moment
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 _ONE = np.ones(1).tobytes()  # it cannot be changed
-_UNIT = 1e-4  # by how much the squared length of rows of unit length may differ from 1
 _TOLD = 5  # columns that are named in a message
 AUTO = "auto"  # in place of a family's name: the columns' types decide
 
@@ -198,18 +197,6 @@ def say_widened(changes: Sequence[Widening]) -> None:
         more = f" and {len(changes) - _TOLD} more" if len(changes) > _TOLD else ""
         told = "; ".join(map(str, changes[:_TOLD]))
         note(printable_name(f"{told}{more}."), shown=True)
-
-
-def suggest_family(family: Family, rows: Points) -> None:
-    """Say that rows of unit length have a family of their own."""
-    if not (family.real and isinstance(rows, np.ndarray) and rows.shape[1] > 2 and len(rows) > 1):
-        return
-    some = rows[:: max(len(rows) // 1000, 1)]
-    if np.abs(np.einsum("ij,ij->i", some, some) - 1.0).max() < _UNIT:
-        advise(
-            "All rows have unit length, as normalised embeddings do: family='directional' is made "
-            "for them."
-        )
 
 
 def check_complete(X: Any, family: Family) -> None:
