@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from scstream.buffer import Buffer
     from scstream.checkpoint import CheckpointError
     from scstream.events import Event
     from scstream.families import (
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Bernoulli",
+    "Buffer",
     "Categorical",
     "CheckpointError",
     "Composition",
@@ -80,6 +82,7 @@ __all__ = [
 
 # All other names are families.
 _HOME = {
+    "Buffer": "scstream.buffer",
     "CheckpointError": "scstream.checkpoint",
     "Event": "scstream.events",
     "Rules": "scstream.sampler.rules",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from river import base
 
-from scstream.river.buffered import Buffered, dicts
-
-_NOTHING_LEARNED = -1
+from scstream.buffer import dicts
+from scstream.river.buffered import Buffered
 
 
 class StreamClusterer(Buffered, base.Clusterer):
@@ -68,13 +65,13 @@ class StreamClusterer(Buffered, base.Clusterer):
 
     def predict_one(self, x: Mapping[Any, Any]) -> int:
         """Return the id of a row's cluster: -1 for an outlier, and before the first batch."""
-        return int(self._predict([x])[0])
+        return int(self.predict([x])[0])
 
     def predict_many(self, X: Any) -> Any:
         """Return the ids of the rows' clusters as a series of the data frame's kind."""
         from river.utils import dataframe
 
-        labels = self._predict(dicts(X))
+        labels = self.predict(dicts(X))
         return dataframe.to_native_series(labels, name="cluster", like=dataframe.into_frame(X))
 
     @property
@@ -90,10 +87,3 @@ class StreamClusterer(Buffered, base.Clusterer):
             }
             for cluster, center in zip(self.model.clusters_, centers, strict=True)
         }  # fmt: skip
-
-    def _predict(self, rows: Iterable[Mapping[Any, Any]]) -> NDArray[np.int64]:
-        observed = [self._observed(row) for row in rows]
-        if not self.features or not observed:
-            return np.full(len(observed), _NOTHING_LEARNED)
-        labels: NDArray[np.int64] = self.model.predict(self._table(observed, self.features))
-        return labels
