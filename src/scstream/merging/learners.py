@@ -260,7 +260,10 @@ def _record(learner: Learner, sources: Sequence[Source], maps: Sequence[Map]) ->
     now = set(learner.state.ids.tolist())
     before = [set(source.learner.state.ids.tolist()) for source in sources]
     gone = sorted(
-        (own[i], i) for own, ids in zip(maps, before, strict=True) for i in ids if own[i] != i
+        (own[i], i)
+        for own, ids in zip(maps, before, strict=True)
+        for i in ids
+        if own.get(i, i) != i  # those that are forgotten by now went nowhere
     )
     every = set().union(*before)
     return BatchRecord(
