@@ -1,5 +1,6 @@
 """ScStream on Spark 4 (needs ``scstream[spark]``); see docs/spark.md.
 
+`StreamLearner` learns one model from a stream, a part of each micro-batch in each task;
 `learn_by_key` learns one model for each key of a stream; `predict` labels any data frame.
 """
 
@@ -10,5 +11,6 @@ for _package in ("pyspark", "pandas", "pyarrow"):
 
 from scstream.spark.by_key import learn_by_key  # noqa: E402 - what is missing is named first
 from scstream.spark.predict import predict  # noqa: E402
+from scstream.spark.stream import StreamLearner  # noqa: E402
 
-__all__ = ["learn_by_key", "predict"]
+__all__ = ["StreamLearner", "learn_by_key", "predict"]
