@@ -53,15 +53,6 @@ class StreamLearner:
     then : callable, optional
         Called with each micro-batch, with the column ``label`` added, and its number: where
         labels are written. After a failure it is called with the same number and labels again.
-
-    Examples
-    --------
-    >>> learner = StreamLearner(ScStream(random_state=0), "state/models")  # doctest: +SKIP
-    >>> query = (  # doctest: +SKIP
-    ...     rows.writeStream.foreachBatch(learner)
-    ...     .option("checkpointLocation", "state/spark")
-    ...     .start()
-    ... )
     """
 
     def __init__(
