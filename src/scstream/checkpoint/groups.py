@@ -8,7 +8,6 @@ import numpy as np
 
 from scstream.checkpoint.errors import require
 from scstream.checkpoint.forms import (
-    array,
     ids,
     many,
     maybe,
@@ -19,31 +18,19 @@ from scstream.checkpoint.forms import (
     rows,
     whole,
 )
-from scstream.groups.boundaries import SUMS
+from scstream.groups.boundaries import Boundaries
+from scstream.groups.bridges import BINS
 from scstream.groups.grouping import Grouping
 from scstream.groups.lasting import Lasting
-from scstream.groups.near import Lines
-from scstream.groups.seams import Seams
 from scstream.sampler.learner import Learner
-from scstream.sampler.rules import Rules
 
-_lines = part(
-    Lines,
+_boundaries = part(
+    Boundaries,
     pairs=ids("m", 2),
-    direction=reals("m", None),
-    offset=reals("m"),
-    seen=reals("m", 3, low=0.0),
-    usual=reals(3, low=0.0),
-)
-_seams = part(
-    Seams,
-    pairs=ids("m", 2),
-    sums=reals("m", SUMS, low=0.0),
-    ids=ids("c"),
-    whole=ids("c"),
-    changed=ids(None),
-    rows=number(0.0),
-    lines=_lines,
+    rows=reals("m", BINS, low=0.0),
+    start=reals("m", 3, 2),
+    whole=reals("m", low=-1.0),
+    seen=number(0.0),
 )
 
 
@@ -57,9 +44,7 @@ _lasting = part(Lasting, _make_lasting, group=plain(dict), next_id=whole())
 
 
 def _pending(value: Any, sizes: dict[str, int], name: str) -> Any:
-    own = {**sizes}
-    X, labels = value
-    return rows(X, own, name), array(np.int64, "n")(labels, own, name)
+    return rows(value, {**sizes}, name)
 
 
 def _joined(value: Any, sizes: dict[str, int], name: str) -> Any:
@@ -74,32 +59,30 @@ def _joined(value: Any, sizes: dict[str, int], name: str) -> Any:
 
 def entries(grouping: Grouping, *, with_rows: bool) -> dict[str, Any]:
     """Return what is saved of groups; rows only where the model forms groups by itself."""
-    seams, pending = grouping.known
     return {
-        "seams": seams,
-        "pending": pending if with_rows else (),
+        "boundaries": grouping.boundaries,
+        "pending": grouping.pending if with_rows else (),
+        "waiting": grouping.waiting if with_rows else 0,
         "joined": grouping.merges,
         "levels": grouping.lasting,
     }
 
 
-def grouping(saved: Any, sizes: dict[str, int], learner: Learner, rules: Rules) -> Grouping:
+def grouping(saved: Any, sizes: dict[str, int], learner: Learner) -> Grouping:
     """Return the groups of a model."""
     sizes = {letter: size for letter, size in sizes.items() if letter.isupper()}  # of the model
-    seams = _seams(saved["seams"], sizes, "seams")
-    lines = seams.lines
-    sound = len(lines.pairs) == 0 or lines.direction.shape[1] == sizes["W"]
-    require(sound, f"lines are not those of {sizes['W']} columns")
+    boundaries = _boundaries(saved["boundaries"], sizes, "boundaries")
+    waiting = whole()(saved["waiting"], sizes, "waiting")
     pending = many(_pending)(saved["pending"], sizes, "pending")
-    for X, _ in pending:
-        sound = isinstance(X, np.ndarray) and len(X) > 0 and learner.family.sound(X)
+    for X in pending:
+        sound = X.shape[0] > 0 and learner.family.sound(X)
         require(sound, f"pending rows are not what the family {learner.family.name!r} takes")
     levels = {
         number(0.0)(level, sizes, "level"): _lasting(groups, sizes, "groups")
         for level, groups in saved["levels"].items()
     }
-    out = Grouping(seams, pending, levels)
+    out = Grouping(boundaries, pending, waiting, levels)
     joined = maybe(_joined)(saved["joined"], sizes, "joined")
     if joined is not None:
-        out.restore(joined, learner, rules)
+        out.restore(joined, learner)
     return out

@@ -206,7 +206,7 @@ def _restore(model: ScStream, saved: dict[str, Any]) -> None:
     last = maybe(array(np.float32, "K", 2, "P", low=-_SINGLE, high=_SINGLE))
     if (found := last(saved.get("last_batch"), sizes, "last_batch")) is not None:
         model._last = own, found.astype(np.float64)
-    model._grouping = grouping(saved["groups"], sizes, own, model._rules)
+    model._grouping = grouping(saved["groups"], sizes, own)
     model.labels_, model.sublabels_ = labels, sublabels
     model.n_features_in_, model.dates_ = d, plain(bool)(saved["dates"], sizes, "dates")
 

@@ -1,218 +1,192 @@
-"""What rows show at the boundary between two clusters: in the valley, on peaks, on far sides.
-
-The rows of two clusters are seen along Fisher's direction, on which the first cluster's mean is at
-0 and the clusters' mean variance is 1.
-"""
+"""Boundaries between clusters: which clusters touch, and the rows on a line across each."""
 
 from __future__ import annotations
 
-from math import pi
+from collections.abc import Iterator
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
+from scipy import sparse
 
+from scstream.engines import CpuEngine
 from scstream.families.contract import Array
-from scstream.groups.gaussians import deviations, fisher
-from scstream.groups.shapes import Shapes
+from scstream.families.scores import Points
+from scstream.groups.bridges import BINS
+from scstream.records import BatchRecord
+from scstream.sampler.learner import Learner
+from scstream.sampler.rules import Rules
+from scstream.support.frozen import frozen
 
 Ints = NDArray[np.int64]
-SUMS = 15  # numbers of a boundary: see `look`
-BINS = 48  # of a profile, from two deviations before the first to two behind the second
-_REACH = 0.6  # deviations on either side of a mean that are its peak
-_NONE = 1e-9  # rows that a profile counts as where there are none
-_LEAST = 1e-300
-_FREE = 3.0  # deviations from which on a far side ends by itself
-_NEAREST = 0.8  # those at which it is cut off at the nearest: so little says next to nothing
-_BESIDE = 1.0  # those by which a cluster that cuts it off is further out; others are beside it
-_STRIP = 4.0 / 3.0  # mean square over squared mean of the distances in an even strip
-_BELL = 0.5 * pi  # the same in half a Gaussian
-_LEAST_GAIN = 0.1  # of their difference that is left where a side is cut off very near
-_TURNED = np.array([0, 2, 1, 3, 5, 4, 6, 8, 7, 12, 13, 14, 9, 10, 11])
+_A_CLUSTER = 16  # pairs that touch for each cluster, at most
+_REACH = 3.5  # deviations behind the two means that are looked at
+_MEMBER = 0.01  # probability that a row is of the two clusters, from which it counts
+_FEWEST = 2.0  # rows of a cluster that is looked at
+_UNSEEN = np.array([[1.0], [0.5 * BINS], [1.0]])  # `Boundaries.start` where there are no rows
+_NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
-def touching(entropy: Array, count: Array, overlap: float, most: int) -> Ints:
-    """Return the pairs (m, 2) of clusters that touch: their entropy is a share of the smaller."""
+@frozen
+class Boundaries:
+    """What rows have shown at the boundaries of a model's clusters.
+
+    Attributes
+    ----------
+    pairs : ndarray (m, 2)
+        The ids of the two clusters of each boundary, the lower one first.
+    rows : ndarray (m, BINS)
+        Rows of the two in bins along a line, from behind the one to behind the other.
+    start : ndarray (m, 3, 2)
+        Rows, mean and deviation of either cluster when it was last looked at, in bins.
+    whole : ndarray (m,)
+        How surely the two were last found to be of one group: from -1 to 1, 0 if it is not known.
+    seen : float
+        How many rows were looked at, forgotten ones aside.
+    """
+
+    pairs: Ints = field(default_factory=lambda: _NO_PAIRS)
+    rows: Array = field(default_factory=lambda: np.zeros((0, BINS)))
+    start: Array = field(default_factory=lambda: np.zeros((0, 3, 2)))
+    whole: Array = field(default_factory=lambda: np.zeros(0))
+    seen: float = 0.0
+
+    def follow(self, record: BatchRecord, rules: Rules) -> Boundaries:
+        """Return the boundaries after a batch: those of clusters that changed are less certain."""
+        if not record.splits and not record.merges:
+            return self
+        names = [i for pair in (*record.splits, *record.merges) for i in pair]
+        share = np.where(np.isin(self.pairs, names).any(axis=1), rules.group_changed, 1.0)
+        rows = share[:, None] * self.rows
+        return Boundaries(self.pairs, rows, self.start, self.whole, self.seen)
+
+    def after(self, new: Boundaries, n: int, ids: Ints, rules: Rules) -> Boundaries:
+        """Return what was known of clusters, some forgotten as n rows came, and what is new."""
+        share = 0.5 ** (n / rules.group_memory)
+        before = {pair: i for i, pair in enumerate(map(tuple, self.pairs.tolist()))}
+        at = np.array([before.pop(pair, -1) for pair in map(tuple, new.pairs.tolist())], dtype=int)
+        known, at = at >= 0, at[at >= 0]
+        rows, start, whole = new.rows.copy(), new.start.copy(), new.whole.copy()
+        same = known & ~rows.any(axis=1)  # no rows now: as it was last seen
+        start[same] = self.start[at[~rows[known].any(axis=1)]]
+        rows[known] += share * self.rows[at]
+        whole[known] = self.whole[at]
+        rest = np.array(list(before.values()), dtype=int)
+        rest = rest[np.isin(self.pairs[rest], ids).all(axis=1)]
+        return Boundaries(
+            np.concatenate([new.pairs, self.pairs[rest]]),
+            np.concatenate([rows, share * self.rows[rest]]),
+            np.concatenate([start, self.start[rest]]),
+            np.concatenate([whole, self.whole[rest]]),
+            share * self.seen + n,
+        )
+
+    def places(self, ids: Ints, touch: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+        """Return the places (t, 2) of known boundaries between clusters that touch, and which (m,).
+
+        ``touch`` are pairs of places, the lower one first.
+        """
+        place = {i: j for j, i in enumerate(ids.tolist())}
+        both = [[place.get(i, -1) for i in pair] for pair in self.pairs.tolist()]
+        at = np.sort(np.array(both, dtype=np.int64).reshape(-1, 2), axis=1)
+        here = (at[:, 0] >= 0) & np.isin(at @ [len(ids), 1], touch @ [len(ids), 1])
+        return at[here], here
+
+
+def touching(learner: Learner, rules: Rules) -> tuple[Array, Ints]:
+    """Return the entropy (k, k) between clusters, and the pairs (m, 2) of places that touch.
+
+    Their entropy is a share of the smaller cluster's rows.
+    """
+    window, count = learner.state.window, learner.state.totals[:, 0]
+    contact = window.weighted(window.entropy)
     smaller = np.minimum(count[:, None], count)
-    a, b = np.nonzero(np.triu((entropy > 0.0) & (entropy >= overlap * smaller), 1))
-    return np.column_stack([a[:most], b[:most]])
+    touch = (contact > 0.0) & (contact >= rules.group_touch * smaller)
+    return contact, np.argwhere(np.triu(touch, 1))[: _A_CLUSTER * len(count)]
 
 
-def turned(sums: Array, which: NDArray[np.bool_]) -> Array:
-    """Return the sums (m, 15) of boundaries, of some of them with their two clusters swapped."""
-    return np.where(which[:, None], sums[:, _TURNED], sums)
+def look(learner: Learner, X: Points, pairs: Ints, rules: Rules) -> tuple[Boundaries, Array]:
+    """Return what rows show at the boundaries of pairs (m, 2), and the clusters' volumes (k,).
 
-
-def look(rows: tuple[Array, Ints], shapes: Shapes, pairs: Ints) -> tuple[Array, Array]:
-    """Return what rows (n, d) of clusters (n,) show at boundaries between pairs (m, 2).
-
-    Returns
-    -------
-    sums : ndarray (m, 15)
-        Rows in the valley and on the two peaks, how many were expected there, and the expected
-        density; then, for the rows on the first cluster's far side, how many there are, and the
-        sums of their distances from its mean and of the squares, in its deviations; and the same
-        for the second one.
-    square : ndarray (m,)
-        Squared distances of the clusters' means.
+    Each row counts as much as it is probably one of the two clusters. It is seen along Fisher's
+    direction between the two, in the family's embedding; by its log odds in a table of more columns
+    than `group_columns`. Log volumes are those of the clusters' ellipses.
     """
-    sums = np.zeros((len(pairs), SUMS))
-    u, square = fisher(shapes.mean, shapes.cov, pairs)
-    length = np.sqrt(square)
-    unit = deviations(shapes.cov, u.repeat(2, axis=0), pairs.ravel()).reshape(-1, 2)
-    profile = _profile(length, unit, shapes.count[pairs] / unit)
-    windows, apart = _windows(profile, length, unit)
-    seen = np.flatnonzero(apart & (length > 1e-6) & (profile.sum(axis=1) > 0.0))
-    if len(seen) == 0:
-        return sums, square
-    u, length, unit, profile = u[seen], length[seen], unit[seen], profile[seen]
-    low, high = windows[seen].transpose(2, 0, 1)
-    rows_in, sides = _count(rows, shapes, pairs[seen], (u, length, unit), (low, high))
-    within = (np.arange(BINS) >= low[..., None]) & (np.arange(BINS) <= high[..., None])
-    share = (within * profile[:, None]).sum(axis=2) / profile.sum(axis=1)[:, None]
-    inside = rows_in[:, 3:]
-    density = share * (inside + _NONE) / (high - low + 1)
-    ends = _ends(shapes, pairs, seen, u, unit)
-    far = _uncut(sides, ends).reshape(-1, 6)
-    sums[seen] = np.concatenate([rows_in[:, :3], share * inside, density, far], axis=1)
-    return sums, square
+    ids, score = learner.state.ids, _scores(learner, X)
+    p = np.exp(score - score.max(axis=1, keepdims=True))
+    p = (p / p.sum(axis=1, keepdims=True))[:, : len(ids)]
+    lines, volume = _lines(learner, X, score, p, pairs, rules)
+    order = np.where((ids[pairs[:, 0]] > ids[pairs[:, 1]])[:, None], pairs[:, ::-1], pairs)
+    rows, start = np.zeros((len(pairs), BINS)), np.zeros((len(pairs), 3, 2)) + _UNSEEN
+    for i, ((a, b), (own, t)) in enumerate(zip(order.tolist(), lines, strict=True)):
+        one = _binned(t if a == pairs[i, 0] else -t, p[own, a], p[own, b])
+        if one is not None:
+            rows[i], start[i] = one
+    return Boundaries(ids[order], rows, start, np.zeros(len(pairs))), volume
 
 
-def _profile(length: Array, unit: Array, height: Array) -> Array:
-    """Return the density (m, BINS) of two Gaussians with these deviations and heights (m, 2)."""
-    low, width = _scale(length, unit)
-    at = low[:, None] + (np.arange(BINS) + 0.5) * width[:, None]
-    out = np.zeros(at.shape)
-    for side in range(2):
-        x = (at - side * length[:, None]) / unit[:, side, None]
-        out += height[:, side, None] * np.exp(-0.5 * x * x)
-    return out
+def _scores(learner: Learner, X: Points) -> Array:
+    """Return log scores (n, k or more) of rows: the clusters', and that of a background."""
+    score, family = learner.predictive(), learner.family
+    if learner.outliers is not None:
+        score = learner.outliers.beside(score, family)
+    return np.asarray(CpuEngine().evaluate(family, family.narrowed(X), score, np.copy), np.float64)
 
 
-def _scale(length: Array, unit: Array) -> tuple[Array, Array]:
-    """Return where bins begin (m,), and how wide each is."""
-    return -2.0 * unit[:, 0], (length + 2.0 * unit.sum(axis=1)) / BINS
+def _lines(
+    learner: Learner, X: Points, score: Array, p: Array, pairs: Ints, rules: Rules
+) -> tuple[Iterator[tuple[Ints, Array]], Array]:
+    """Return for each pair the rows (r,) that count and their places (r,), and log volumes (k,)."""
+    members = [(np.flatnonzero(p[:, a] + p[:, b] > _MEMBER), a, b) for a, b in pairs.tolist()]
+    E = learner.family.embed(X)
+    if sparse.issparse(E) or E.shape[1] > rules.group_columns:
+        return ((own, score[own, b] - score[own, a]) for own, a, b in members), np.zeros(p.shape[1])
+    mean, cov = _ellipses(E, p)
+    a, b = pairs.T
+    gap = (mean[b] - mean[a])[..., None]
+    direction = np.linalg.solve(0.5 * (cov[a] + cov[b]), gap)[..., 0]
+    along = ((own, E[own] @ u) for (own, _, _), u in zip(members, direction, strict=True))
+    return along, 0.5 * np.linalg.slogdet(cov)[1]
 
 
-def _windows(profile: Array, length: Array, unit: Array) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the first and last bins of the valley and the two peaks (m, 3, 2).
+def _ellipses(E: Array, p: Array) -> tuple[Array, Array]:
+    """Return means (k, q) and covariances (k, q, q) of clusters with members p (n, k).
 
-    Also whether the peaks are apart (m,): others have no windows.
+    All clusters' mean covariance counts as one row for each column.
     """
-    low, width = _scale(length, unit)
-    i = (-low / width).astype(np.int64)
-    j = np.minimum(((length - low) / width).astype(np.int64), BINS - 1)
-    bins = np.arange(BINS)
-    between = (bins >= i[:, None]) & (bins <= j[:, None])
-    v = np.where(between, profile, np.inf).argmin(axis=1)
-    v = np.where((i < v) & (v < j), v, (i + j) // 2)
-    near = np.maximum(np.rint((j - i) / 8).astype(np.int64), 1)
-    one, two = np.maximum(np.rint(_REACH * unit.T / width).astype(np.int64), 1)
-    first = np.maximum(v - near, i), np.maximum(i - one, 0), np.maximum(j - two, v + 1)
-    last = np.minimum(v + near, j), np.minimum(i + one, v - 1), np.minimum(j + two, BINS - 1)
-    return np.stack([np.stack(first, 1), np.stack(last, 1)], 2), j - i >= 4
+    whole = np.isfinite(E.sum(axis=1))
+    E, p = (E, p) if whole.all() else (E[whole], p[whole])
+    (n, q), k = E.shape, p.shape[1]
+    mean = p.T @ E / np.maximum(p.sum(axis=0), 1e-9)[:, None]
+    best = p.argmax(axis=1)
+    order, count = np.argsort(best, kind="stable"), np.bincount(best, minlength=k)
+    off = (E - mean[best])[order]
+    end = np.cumsum(count)
+    cov = np.array([off[j - m : j].T @ off[j - m : j] for j, m in zip(end, count, strict=True)])
+    pooled = cov.sum(axis=0) / max(n, 1)
+    pooled[np.diag_indices(q)] += 1e-6 * (pooled.trace() / q + 1e-12)
+    return mean, (cov + q * pooled) / (count + q)[:, None, None]
 
 
-def _count(
-    rows: tuple[Array, Ints], shapes: Shapes, pairs: Ints, lines: tuple[Array, Array, Array],
-    windows: tuple[Ints, Ints],
-) -> tuple[Array, Array]:  # fmt: skip
-    """Count the rows of two clusters in windows and in all bins (m, 4), and on far sides (m, 2, 3).
+def _binned(t: Array, one: Array, two: Array) -> tuple[Array, Array] | None:
+    """Return rows (BINS,) and `Boundaries.start` (3, 2) for places (r,) and memberships (r,).
 
-    ``lines`` are directions, lengths and deviations of the pairs; ``windows`` first and last bins.
+    None if a cluster has too few rows.
     """
-    u, length, unit = lines
-    low, width = _scale(length, unit)
-    edges = np.concatenate([windows[0], np.zeros((len(pairs), 1)), windows[1] + 1.0,
-                            np.full((len(pairs), 1), float(BINS))], axis=1)  # fmt: skip
-    first, last = edges[:, :4].T[:, None], edges[:, 4:].T[:, None]
-    origin = (u * shapes.mean[pairs[:, 0]]).sum(axis=1)
-    found, sides = np.zeros((4, len(pairs))), np.zeros((3, len(pairs), 2))
-    X, label = rows
-    order = np.argsort(label, kind="stable")
-    begin, end = (np.searchsorted(label[order], shapes.ids, side) for side in ("left", "right"))
-    for c in np.unique(pairs):
-        own = order[begin[c] : end[c]]
-        m, side = np.nonzero(pairs == c)
-        at = (X[own] - shapes.frame[0]) / shapes.frame[1] @ u[m].T - origin[m]
-        place = (at - low[m]) / width[m]
-        found[:, m] += ((place >= first[..., m]) & (place < last[..., m])).sum(axis=1)
-        far = (at - side * length[m]) / np.where(side, unit[m, 1], -unit[m, 0])
-        far = np.where(far > 0.0, far, 0.0)
-        sides[:, m, side] = (far > 0.0).sum(axis=0), far.sum(axis=0), (far * far).sum(axis=0)
-    return found.T, sides.transpose(1, 2, 0)
-
-
-def _ends(shapes: Shapes, pairs: Ints, seen: Ints, u: Array, unit: Array) -> Array:
-    """Return where far sides (m, 2) end, in deviations, since other clusters begin there.
-
-    Those cut a side off that touch its cluster, and begin where they are as dense.
-    """
-    k = len(shapes.count)
-    touch = np.zeros((k, k), dtype=bool)
-    touch[pairs[:, 0], pairs[:, 1]] = touch[pairs[:, 1], pairs[:, 0]] = True
-    own, other = pairs[seen].ravel(), pairs[seen][:, ::-1].ravel()
-    near = touch[own]
-    near[np.arange(len(own)), other] = False
-    side, c = np.nonzero(near)
-    outwards = (unit * [1.0, -1.0]).ravel()
-    away = (u[side // 2] * (shapes.mean[own[side]] - shapes.mean[c])).sum(axis=1) / outwards[side]
-    side, c, away = (values[away > _BESIDE] for values in (side, c, away))
-    width = deviations(shapes.cov, u[side // 2], c) / np.abs(outwards[side])
-    points = np.maximum(shapes.count, _LEAST)
-    out = np.full(len(own), _FREE)
-    np.minimum.at(out, side, _border(away, width, np.log(points[c] / points[own[side]] / width)))
-    ends: Array = np.maximum(out, _NEAREST).reshape(-1, 2)
-    return ends
-
-
-def _border(away: Array, width: Array, more: Array) -> Array:
-    """Return where Gaussians are as dense as a standard one, from 0 to where it is.
-
-    They are so far away and so wide, and so much denser at their middle, in logarithms.
-    """
-    bend = 1.0 / (width * width)
-    last = away * away * bend - 2.0 * more
-    root = (away * bend) ** 2 - (bend - 1.0) * last
-    at = last / (away * bend + np.sqrt(np.maximum(root, 0.0)))  # the smaller of two places
-    return np.where(last <= 0.0, 0.0, np.where((root < 0.0) | (at <= 0.0), _FREE, at))
-
-
-def _uncut(sides: Array, ends: Array) -> Array:
-    """Return far sides (..., 3) as they would be if no other cluster cut them off.
-
-    Where others do, half a Gaussian is more like a strip: the mean square over the squared mean is
-    less. It is stretched to what it would be without. Rows count for less then: the stretched
-    number is less certain, and says less on which of the two it is.
-    """
-    n, total, square = np.moveaxis(sides, -1, 0)
-    some = (n > 0.0) & (total > 0.0)
-    n, total = np.where(some, n, 1.0), np.where(some, total, 1.0)
-    ratio = n * square / (total * total)
-    gain = np.maximum((_cut_bell(ends) - _STRIP) / (_BELL - _STRIP), _LEAST_GAIN)
-    stretched = np.clip(_STRIP + (ratio - _STRIP) / gain, 1.0, _STRIP + _BELL - 1.0)
-    cut = ends < _FREE
-    share, ratio = np.where(cut, gain**4, 1.0), np.where(cut, stretched, ratio)
-    out = np.stack([n, total, ratio * total * total / n], axis=-1)
-    return np.where(some[..., None], share[..., None] * out, 0.0)
-
-
-def _cut_bell(end: Array) -> Array:
-    """Return the mean square over the squared mean of half a Gaussian that another one cuts off.
-
-    The other is its mirror image, and its rows up to the border count as those of the first.
-    """
-    border, far = np.exp(-0.5 * end * end), np.exp(-2.0 * end * end)
-    own = _below(end)
-    other = _below(2.0 * end) - own
-    first, second = far - border, other + end * border - 2.0 * end * far  # of the other, from it
-    mean = 1.0 - border + first + 2.0 * end * other
-    square = own - end * border + second + 4.0 * end * (first + end * other)
-    out: Array = (own + other) * square / (mean * mean)
-    return out
-
-
-def _below(x: Array) -> Array:
-    """Return the integral of ``exp(-t t / 2)`` from 0 to x."""
-    out: Array = np.sqrt(0.5 * pi) * erf(x / np.sqrt(2.0))
-    return out
+    known = np.isfinite(t)
+    if not known.all():
+        t, one, two = t[known], one[known], two[known]
+    p = np.array([one, two])
+    n = p.sum(axis=1)
+    if n.min() < _FEWEST:
+        return None
+    mean = p @ t / n
+    deviation = np.sqrt((p * (t - mean[:, None]) ** 2).sum(axis=1) / n)
+    low, high = mean + _REACH * deviation * [-1.0, 1.0]
+    if not high - low > 1e-9 * (abs(low) + abs(high)):
+        return None
+    scale = BINS / (high - low)
+    at = np.floor((t - low) * scale)
+    inside = (at >= 0) & (at < BINS)
+    rows: Array = np.bincount(at[inside].astype(int), (one + two)[inside], BINS).astype(np.float64)
+    return rows, np.array([n, (mean - low) * scale, deviation * scale])

@@ -1,10 +1,10 @@
-"""The tree above the clusters: which join which, and how deep the valley between them is."""
+"""The tree above the clusters: which join which, and how surely a valley lies between them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import log, log1p
+from math import log
 from typing import Any
 
 import numpy as np
@@ -16,28 +16,9 @@ from scstream.support.frozen import frozen
 Ints = NDArray[np.int64]
 
 
-@frozen
-class Links:
-    """Which of k clusters touch, and what lies between them.
-
-    Attributes
-    ----------
-    pairs : ndarray (m, 2)
-        Places of the clusters that touch.
-    ratio : ndarray (m,)
-        Density in the valley between the two over that of the lower peak; 1 without a valley.
-    peak : ndarray (k,)
-        Log density at each cluster's place.
-    """
-
-    pairs: Ints
-    ratio: Array
-    peak: Array
-
-
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Merges of clusters into ever larger groups, from no valley (height 0) to nothing shared (1).
+    """Merges of clusters into ever larger groups, from no valley (height 0) to separate ones (1).
 
     Attributes
     ----------
@@ -46,8 +27,7 @@ class Tree:
     merges : ndarray (k - 1, 2)
         What is joined, one row per merge: clusters are 0 to k - 1, and merge i makes k + i.
     heights : ndarray (k - 1,)
-        How deep the valley between the two is, in ascending order: 0.3 means that the density in
-        the valley is 0.7 of that of the lower peak.
+        The probability that a valley separates the two, in ascending order.
     counts : ndarray (k - 1,)
         Clusters of the group that a merge makes.
     level : float
@@ -100,57 +80,66 @@ class Tree:
 
 @frozen
 class Joined:
-    """Merges of clusters that touch: what groups at a level are, without the tree above them.
+    """Merges of k clusters that touch, without the tree above them: as those of `Tree`."""
 
-    Attributes
-    ----------
-    part : ndarray (k,)
-        The group of each cluster at the level that the rules have.
-    merges : ndarray (n, 2)
-    heights : ndarray (n,)
-        As those of `Tree`.
-    """
-
-    part: Ints
+    k: int
     merges: Ints
     heights: Array
 
     def at(self, level: float) -> Ints:
         """Return the group (k,) of each cluster at a level."""
         if level >= 1.0:
-            return np.zeros(len(self.part), dtype=np.int64)
-        return parts(self.merges, self.heights, level, len(self.part))
+            return np.zeros(self.k, dtype=np.int64)
+        return parts(self.merges, self.heights, level, self.k)
 
 
-def join(links: Links, level: float, bridge: float) -> Joined:
-    """Join clusters that touch.
+def join(pairs: Ints, height: Array, peak: Array, contact: Array, low_ground: float) -> Joined:
+    """Join clusters that touch, those first that a valley separates least.
 
-    The two groups with the shallowest valley are joined first. A link between two groups counts as
-    deep as the deeper of two valleys: the one between the two clusters that touch, and, where their
-    place is low ground, the one between the peaks of the two groups. So a tail that both reach
-    connects none: it joins one of them, and is low ground from the other's view. The second
-    depth is scaled so that a link at ``bridge`` times the lower peak has the height ``level``.
+    Low ground, where the density is less than ``low_ground`` of a peak, connects no two higher
+    groups. And it is part of a higher group only if it touches this one more than all others: so
+    the tail of a shape is a part of it, and noise around several is not.
+
+    Parameters
+    ----------
+    pairs : ndarray (m, 2)
+        Places of the clusters that touch.
+    height : ndarray (m,)
+        Probability that a valley separates the two.
+    peak : ndarray (k,)
+        Log density at each cluster's place.
+    contact : ndarray (k, k)
+        How many rows two clusters share: the entropy of labels between them.
+    low_ground : float
     """
-    k, power = len(links.peak), log1p(-min(level, 1.0 - 1e-6)) / log(bridge)
-    known = links.ratio > 0.0
-    pairs, depth = links.pairs[known], np.log(links.ratio[known])
-    saddle = links.peak[pairs].min(axis=1) + depth
-    node, top = np.arange(k), links.peak.copy()  # of each cluster's group
+    k, low, contact = len(peak), log(low_ground), contact.astype(np.float64)
+    np.fill_diagonal(contact, 0.0)
+    place = peak[pairs].min(axis=1)
+    of, node, top = np.arange(k), np.arange(k), peak.copy()  # of groups, at one of their members
     merges: list[list[int]] = []
-    deepest: list[float] = []
+    heights: list[float] = []
     while len(pairs):
-        deep = np.minimum(depth, power * np.minimum(saddle - top[pairs].min(axis=1), 0.0))
-        best = int(np.where(deep == deep.max(), saddle, -np.inf).argmax())
-        a, b = sorted(node[pairs[best]].tolist())
-        own = (node == a) | (node == b)
-        node[own], top[own] = k + len(merges), top[pairs[best]].max()
-        merges.append([a, b])
-        deepest.append(float(deep[best]))
-        apart = node[pairs[:, 0]] != node[pairs[:, 1]]
-        pairs, depth, saddle = pairs[apart], depth[apart], saddle[apart]
+        ends = of[pairs]
+        peaks, outside = top[ends], contact.sum(axis=1)[ends]
+        lower = peaks.min(axis=1)
+        own = np.where(peaks[:, 0] <= peaks[:, 1], outside[:, 0], outside[:, 1])
+        most = 2.0 * contact[ends[:, 0], ends[:, 1]] >= own
+        level_ground = lower >= peaks.max(axis=1) + low
+        allowed = (place >= lower + low) & (level_ground | most) & (height < 1.0)
+        if not allowed.any():
+            break
+        best = np.lexsort((-place, np.where(allowed, height, 2.0)))[0]
+        a, b = ends[best].tolist()
+        merges.append(sorted(node[[a, b]].tolist()))
+        heights.append(float(height[best]))
+        of[of == b], node[a], top[a] = a, k + len(merges) - 1, max(top[a], top[b])
+        contact[a] += contact[b]
+        contact[:, a] += contact[:, b]
+        contact[b] = contact[:, b] = contact[a, a] = 0.0
+        apart = of[pairs[:, 0]] != of[pairs[:, 1]]
+        pairs, height, place = pairs[apart], height[apart], place[apart]
     table = np.array(merges, dtype=np.int64).reshape(-1, 2)
-    heights = np.maximum.accumulate(np.maximum(1.0 - np.exp(deepest), 0.0))
-    return Joined(parts(table, heights, level, k), table, heights)
+    return Joined(k, table, np.maximum.accumulate(np.array(heights, dtype=np.float64)))
 
 
 def grow(
