@@ -59,7 +59,8 @@ def test_groups_are_in_the_output_and_on_screen(data, tmp_path, capsys):
         assert group["clusters"] == [one["id"] for one in own]
         assert group["rows"] == pytest.approx(sum(one["rows"] for one in own))
         assert group["weight"] == pytest.approx(np.mean(last == group["id"]), abs=0.05)
-        assert f"group {group['id']}: {group['weight']:.1%}, {len(own)} clusters; " in told
+        clusters = "1 cluster" if len(own) == 1 else f"{len(own)} clusters"
+        assert f"group {group['id']}: {group['weight']:.1%}, {clusters}; " in told
         assert group["different"] in told
         near = next(y[2500:][i] for i in range(500) if last[i] == group["id"])
         for column, place in zip("ab", (14.0 * (near % 2), 14.0 * (near // 2)), strict=True):
@@ -77,6 +78,8 @@ def test_show_unfolds_groups_to_clusters(data, tmp_path, capsys):
         first, *rest = line.split()
         if rest[0] == "clusters" or rest[1].startswith("clusters"):
             group = int(first)
+        elif not rest[0].endswith("%"):  # of a single cluster, in one line
+            below[int(first)] = [int(rest[0])]
         else:
             below.setdefault(group, []).append(int(first))
     assert below == {group["id"]: below[group["id"]] for group in found["groups"]}

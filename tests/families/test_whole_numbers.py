@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scstream.encoders.scale import GAIN
+from scstream.encoders.skew import GAIN
 from scstream.families.auto import choose_family
 from scstream.families.whole_numbers import compared
 

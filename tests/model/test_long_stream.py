@@ -24,7 +24,7 @@ def test_what_the_model_holds_does_not_grow(options, monkeypatch) -> None:
     # scores are never forgotten, the sketch gets an entry more for each 2 % more of them.
     monkeypatch.setattr(learning, "_HISTORY", 20)
     monkeypatch.setattr(asked, "Forgetting", partial(Forgetting, max_records=20))
-    rules = Rules(scored_rows=50, scores_kept=100.0, group_kept=1000)
+    rules = Rules(scored_rows=50, scores_kept=100.0, group_rows=1000)
     model = ScStream(random_state=0, rules=rules, **OPTIONS[options])
     sizes = []
     for b in range(120):

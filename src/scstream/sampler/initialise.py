@@ -107,7 +107,7 @@ def merged_start(
     family, rules, rng = steps.family, steps.rules, steps.rng
     sample, size, small = seeds or _seeds(steps, adapt=adapt)
     groups, weight = [small], None
-    for _ in range(0 if family.tames else rules.starts - 1):  # these take long
+    for _ in range(rules.starts - 1 if family.real and not family.tames else 0):
         groups.append(over_cluster(family, sample, len(small), rng))
     if family.real and size > rules.few_seeds:
         weight = informative_columns(family.embed(sample), rules)

@@ -26,7 +26,8 @@ class StartRules:
         from one cluster, as in the paper: two-way splits are then a barrier, and results differ
         from seed to seed.
     starts : int
-        Sets of such groups that are merged, of which the most probable one is the start. Mean ARI
+        Sets of such groups of real numbers that are merged; the most probable one is the start. Of
+        counts and categories, three find clusters more than there are in small batches. Mean ARI
         of 70 streams, five seeds: .8389 with one, .8412 with three; outdoor objects .49 and
         .56, with a standard deviation of .13 and .02.
     divided_groups : float
