@@ -21,7 +21,7 @@ from scstream.engines import CpuEngine
 from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
 from scstream.families.log_totals import log_totals
-from scstream.families.scores import JoinedScore, Points, Score
+from scstream.families.scores import Points
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.initialise import merged_start
@@ -30,7 +30,7 @@ from scstream.sampler.recipe import Batch, Recipe
 from scstream.sampler.rows import some_rows, some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import log_density
-from scstream.sampler.sweep import next_point, predictive
+from scstream.sampler.sweep import next_point, with_unborn
 from scstream.support.generators import copied
 from scstream.support.threads import threads_allowed
 
@@ -143,9 +143,7 @@ def challenged(
     return Verdict(family=steps.family)
 
 
-def predicts_later_rows(
-    weight: float, X: Array, family: Family, fit: Fit, rules: Rules
-) -> bool:  # fmt: skip
+def predicts_later_rows(weight: float, X: Array, family: Family, fit: Fit, rules: Rules) -> bool:
     """Whether rows (n, d) that count less say more of those that come later.
 
     Where rows follow each other slowly, the places where they gather for a while are left again,
@@ -165,7 +163,7 @@ def predicts_later_rows(
 
 def unexplained_fraction(
     learner: Learner, past: State, batch: Batch, recipe: Recipe, most: int
-) -> float:  # fmt: skip
+) -> float:
     """Return the share of a batch's rows that no cluster of the past expects, by so many rows."""
     rows, family = some_rows(batch.X, most), learner.family
     score, _ = next_point(family, past, recipe.alpha, learner.outliers)
@@ -174,7 +172,7 @@ def unexplained_fraction(
 
 def _is_suspected(
     learner: Learner, past: State, steps: Context, state: State, batch: Batch, recipe: Recipe
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether it is worth the time to fit an alternative, if clusters were born or all became one.
 
     That is where tails may be learned that none are known of, where most rows are where no cluster
@@ -201,9 +199,4 @@ def _is_suspected(
 
 def _density(steps: Context, totals: Array, n: Array, X: Points) -> Array:
     """Return the log density of rows (n,) under clusters (k, p) of such weights, and a new one."""
-    family, whole = steps.family, float(n.sum()) + steps.alpha
-    unborn = np.log(np.array([steps.alpha / whole]))
-    nothing = np.zeros((1, totals.shape[1]))
-    clusters = predictive(family, totals, n, steps.alpha)
-    score: Score = JoinedScore([clusters, family.predictive_score(nothing, unborn)])
-    return log_density(family, score, X)
+    return log_density(steps.family, with_unborn(steps.family, totals, n, steps.alpha), X)

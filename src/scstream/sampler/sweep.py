@@ -117,15 +117,19 @@ def next_point(
 
     Its components are the clusters, one yet to be born, and the outliers' if there is one.
     """
-    totals, n = state.totals, state.recent
-    unborn = np.log(alpha) - np.log(n.sum() + alpha)
-    nothing = np.zeros((1, totals.shape[1]))
-    score: Score = JoinedScore(
-        [predictive(family, totals, n, alpha), family.predictive_score(nothing, np.array([unborn]))]
-    )
+    score: Score = with_unborn(family, state.totals, state.recent, alpha)
     if outliers is None:
         return score, 0.0
     return outliers.beside(score, family), float(np.log1p(-outliers.weight))
+
+
+def with_unborn(family: Family, totals: Array, n: Array, alpha: float) -> JoinedScore:
+    """Return the predictive score of clusters (k, p) that have n rows (k,), and of a new one."""
+    unborn = np.log(alpha) - np.log(n.sum() + alpha)
+    nothing = np.zeros((1, totals.shape[1]))
+    return JoinedScore(
+        [predictive(family, totals, n, alpha), family.predictive_score(nothing, np.array([unborn]))]
+    )
 
 
 def predictive(family: Family, totals: Array, n: Array, alpha: float) -> Score:
