@@ -140,12 +140,6 @@ class GaussianColumns(GaussianCuts):
             return X
         return self._space.narrowed(X)
 
-    def along(self, direction: Array) -> tuple[Array, Array]:
-        """Return directions (m, q) of the coordinates as those of columns (m, w), and offsets."""
-        if self._space is None:
-            return super().along(direction)
-        return self._space.along(direction)
-
     def turned(self, X: Points, past: float) -> tuple[Self, Carry | None]:
         """Return a copy whose directions hold new rows too, and what carries statistics over."""
         if self._space is None or len(X) == 0:

@@ -102,13 +102,6 @@ class RowForms:
         """Return checked rows by the coordinates that engines are given; once is enough."""
         return X
 
-    def along(self, direction: Array) -> tuple[Array, Array]:
-        """Return directions (m, q) of the coordinates of `narrowed` as those of columns (m, w).
-
-        A row x is at ``direction . x - offset``; the offsets (m,) are returned too.
-        """
-        return direction, np.zeros(len(direction))
-
     def turned(self, X: Points, past: float) -> tuple[Self, Callable[[Array], Array] | None]:
         """Return a copy whose coordinates describe some further rows too, beside ``past`` others.
 

@@ -52,11 +52,6 @@ class Subspace(NamedTuple):
         """Return the coordinates (n, q) of rows (n, w)."""
         return self._coordinates(X)[0] / self._length
 
-    def along(self, direction: Array) -> tuple[Array, Array]:
-        """Return directions (m, q) of coordinates as those of columns (m, w), and offsets (m,)."""
-        out: Array = (direction / self._length**2) @ self.lift.T / self.unit
-        return out, out @ self.centre
-
     def _coordinates(self, X: NDArray[np.floating[Any]]) -> tuple[Array, Array]:
         """Return rows (n, q) along the directions, and squared lengths (n,) of what is left."""
         X = np.ascontiguousarray(self.whole(X), dtype=np.float64)
