@@ -29,7 +29,7 @@ def passes(threads):
     parts = np.stack([T[label == c].sum(axis=0) for c in range(2 * CLUSTERS)])
     whole = parts[::2] + parts[1::2]
     score = predictive(family, whole, whole[:, 0], 1.0)
-    sub = family.part_score(parts, np.log(parts[:, 0]))
+    sub = family.predictive_score(parts, np.log(parts[:, 0]))
     engine, found = CpuEngine(threads, sizes=Sizes(chunk_rows=512)), []
     engine.load(family, X, weight)
     for key in (Key(1, 2, 3), None):

@@ -295,7 +295,7 @@ REFUSED = {
     ("family", "df"), [("student", 3.0), ("diagonal-student", 3.0), ("student", np.inf)]
 )
 def test_heavy_tails_get_the_labels_of_one_machine(client, family, df):
-    """The rows are tamed, and pairs of clusters summed up, where they are; normal rows are not."""
+    """Rows have weights, and pairs of clusters summed up, where they are; normal rows are not."""
     rng = np.random.default_rng(11)
     here, there = (
         ScStream(family, random_state=0, engine=engine, max_sweeps=40) for engine in ("cpu", client)
@@ -307,7 +307,7 @@ def test_heavy_tails_get_the_labels_of_one_machine(client, family, df):
         there.partial_fit(X)
         assert_array_equal(np.asarray(there.labels_), here.labels_)
         assert_array_equal(there._learner.state.totals, here._learner.state.totals)
-    assert here._learner.family.tames == (df < np.inf)
+    assert here._learner.family.weighs_rows == (df < np.inf)
 
 
 @pytest.mark.parametrize("kind", ["local", "collection"])

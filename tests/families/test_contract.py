@@ -75,10 +75,10 @@ def test_marginal_is_the_product_of_predictives_one_after_another(case, order):
     family, T, points = case.family, case.T, case.points
     rows = np.arange(len(T))[::order][:20]
     before = np.concatenate([np.zeros((1, T.shape[1])), np.cumsum(T[rows], axis=0)])
-    if family.tames:  # then it is that of rows as statistics hold them
+    if family.weighs_rows:  # then it is that of rows as statistics hold them
         nothing = np.zeros(1)
         steps = [
-            family.part_score(before[[step]], nothing).block(T[[i]])[0, 0]
+            family.predictive_score(before[[step]], nothing).block(T[[i]])[0, 0]
             + family.log_base(points[[i]])[0]
             for step, i in enumerate(rows)
         ]
@@ -115,7 +115,7 @@ def test_fused_predictive_equals_the_generic_one(case):
     family, s = case.family, pieces(case)
     log_weight = np.log(np.arange(1.0, 7.0))
     T, z = family.statistics(case.points), np.arange(30) % 3
-    fused = family.part_score(s, log_weight)
+    fused = family.predictive_score(s, log_weight)
     generic = GenericScore(family.log_partition, family.prior + s, log_weight)
     assert_allclose(fused.block(T), generic.block(T), **CLOSE)
     assert_allclose(fused.pairs(T, z), generic.pairs(T, z), **CLOSE)
@@ -134,7 +134,7 @@ def test_densities_of_drawn_parameters_average_to_the_predictive(case):
     for group, own in ((0, slice(0, 2)), (1, slice(2, 4))):
         eta = family.draw(rng, np.tile(family.prior + s[group], (draws, 1)))
         density = np.exp(T[own] @ eta.T)
-        expected = np.exp(family.part_score(s[[group]], np.zeros(1)).block(T[own])[:, 0])
+        expected = np.exp(family.predictive_score(s[[group]], np.zeros(1)).block(T[own])[:, 0])
         error = density.std(axis=1) / np.sqrt(draws)
         assert np.all(error < 0.02 * expected)  # the test has power
         assert np.all(np.abs(density.mean(axis=1) - expected) < stats.norm.isf(RARE) * error)
@@ -258,7 +258,7 @@ def test_a_batchs_log_posterior_is_that_of_its_partition(case, alpha):
     model.partial_fit(case.X)
     T = dense(model.family_.statistics(model.family_.check(case.X)))
     s = np.stack([T[model.labels_ == c.id].sum(axis=0) for c in model.clusters_])
-    if given.tames:
+    if given.weighs_rows:
         s = model._learner.state.totals  # the statistics depend on labels, and on earlier ones
     each = np.log(alpha) + gammaln(s[:, 0]) + model.family_.log_marginal(s)
     whole = gammaln(alpha) - gammaln(alpha + len(T))

@@ -1,4 +1,4 @@
-"""Student-t clusters: densities, frames, tamed rows and tails, against SciPy and closed forms."""
+"""Student-t clusters: densities, weights of rows and tails, against SciPy and closed forms."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy import integrate, stats
 
 from scstream import Product, ScStream
 from scstream.families import DiagonalStudent, Gaussian, Student
-from scstream.families.tails import NORMAL, USUAL, learned_df
+from scstream.families.heavy_tails import NORMAL, USUAL, learned_df
 
 KINDS = [Student, DiagonalStudent]
 
@@ -25,7 +25,7 @@ def prepared(kind, d=2, df=3.0, seed=0, n=200):
 
 
 def scale_matrix(family, s):
-    """Return centres (k, d) and scale matrices (k, d, d) of frames, in the user's units."""
+    """Return centres (k, d) and scale matrices (k, d, d), in the user's units."""
     about = family.describe(family.prior + s)
     cov = about.get("covariance")
     return about["mean"], np.stack([np.diag(v) for v in about["variance"]]) if cov is None else cov
@@ -62,7 +62,7 @@ def test_a_predictive_density_of_two_columns_integrates_to_one(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_predictive_of_many_rows_is_the_student_density_of_the_frame(kind):
+def test_the_predictive_of_many_rows_is_the_student_density(kind):
     family, X, T = prepared(kind, d=3, df=4.0)
     s = 1e7 / len(T) * T.sum(axis=0)[None]
     mean, scale = scale_matrix(family, s)
@@ -76,7 +76,7 @@ def test_drawn_parameters_score_rows_by_student_densities(kind):
     s = np.stack([T[:80].sum(axis=0), T[80:].sum(axis=0)])
     log_weight = np.log([0.3, 0.7])
     drawn = family.sampled_score(np.random.default_rng(1), s, log_weight)
-    got = family.label_score(drawn, s).block(T) + family.log_base(X)[:, None]
+    got = family.tails.drawn_score(drawn, s).block(T) + family.log_base(X)[:, None]
     plain = drawn.block(T) + family.log_base(X)[:, None] - log_weight
     for i in range(2):  # a Gaussian's density at d + 1 points tells its centre and its matrix
         at = np.linalg.lstsq(quadratic(X), plain[:, i], rcond=None)[0]
@@ -99,11 +99,11 @@ def test_with_hardly_any_tails_the_predictive_is_the_gaussians():
     assert_allclose(light.log_predictive(X, s), expected, rtol=1e-6, atol=1e-6)
 
 
-# -- tamed rows ----------------------------------------------------------------------------------
+# -- weights of rows -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_centre_and_scale_of_tamed_rows_are_those_of_the_student_distribution(kind):
+def test_centre_and_scale_of_weighted_rows_are_those_of_the_student_distribution(kind):
     rng = np.random.default_rng(3)
     spread, centre = np.array([0.5, 2.0]), np.array([10.0, -3.0])
     X = heavy_rows(rng, 20_000, 2, 2.5) * spread + centre
@@ -111,7 +111,7 @@ def test_centre_and_scale_of_tamed_rows_are_those_of_the_student_distribution(ki
     T, z = family.statistics(X), np.zeros(len(X), dtype=np.int64)
     s = T.sum(axis=0)[None]
     for _ in range(12):  # from the rows' own moments, the second of which hardly exist
-        s = family.frames(s).tamed(T, z).sum(axis=0)[None]
+        s = family.tails.location_scale(s).weighted(T, z).sum(axis=0)[None]
     mean, scale = scale_matrix(family, s)
     assert_allclose(mean[0], centre, atol=6 * 1.5 * spread.max() / np.sqrt(20_000))
     assert_allclose(np.sqrt(np.diag(scale[0])), spread, rtol=0.06)
@@ -133,21 +133,6 @@ def test_normal_rows_have_no_tails_and_what_was_known_counts():
     far = (np.random.default_rng(6).normal(size=(5000, 3)) ** 2).sum(axis=1)
     assert learned_df(far, 3, USUAL, 100.0) == NORMAL
     assert_allclose(learned_df(far, 3, 4.0, 1e9), 4.0, rtol=0.02)
-
-
-def test_tails_that_clusters_without_any_have_shown_stay_though_some_rows_have_none():
-    # broken on purpose (nothing is remembered): the start is given up, and rows have no labels
-    rng = np.random.default_rng(3)
-    heavy, light = heavy_rows(rng, 2000, 2, 3.0), rng.normal(size=(500, 2))
-    family = Student().prepare(heavy)
-    untamed = family.untamed(family._having(NORMAL / 2.0))
-    known = untamed.tamed(heavy, untamed.statistics(heavy).sum(axis=0)[None], 100.0)
-    totals = known.statistics(light).sum(axis=0)[None]
-    looked = known.with_tails(light, totals, 100.0, first=True)
-    assert looked.has_heavy_tails()
-    assert looked.untamed(looked) is None
-    fresh = family.with_tails(light, totals, 100.0, first=True)
-    assert fresh.untamed(fresh) is not None
 
 
 # -- streams -------------------------------------------------------------------------------------

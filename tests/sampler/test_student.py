@@ -1,4 +1,4 @@
-"""Steps for Student-t clusters: compiled against generic, and pairs of clusters in one frame."""
+"""Steps for Student-t clusters: compiled against generic, and pairs of clusters together."""
 
 import copy
 
@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from scstream import ScStream, Student
 from scstream.engines import CpuEngine
 from scstream.families import DiagonalStudent
-from scstream.families.tails import NORMAL
+from scstream.families.heavy_tails import NORMAL, has_heavy_tails
 from scstream.sampler import batch as batch_steps
 from scstream.sampler import first
 from scstream.sampler.rules import Rules
@@ -40,7 +40,7 @@ def test_with_hardly_any_tails_a_stream_is_clustered_as_by_the_gaussian_family()
 
 
 @pytest.mark.parametrize("kind", [Student, DiagonalStudent])
-def test_pairs_are_summed_up_in_the_frames_of_both(kind):
+def test_pairs_are_summed_up_with_weights_by_both(kind):
     """Against a loop over rows, by SciPy's quantiles."""
     rng = np.random.default_rng(4)
     d, df = 2, 3.0
@@ -53,17 +53,17 @@ def test_pairs_are_summed_up_in_the_frames_of_both(kind):
     pairs = np.array([[0, 1], [2, 0], [1, 2]])
     T = family.statistics(X)
     sums = np.stack([T[z == c].sum(axis=0) for c in range(3)])
-    frames = family.frames(sums[pairs].sum(axis=1))
-    got = engine.joined(pairs, frames)
+    both = family.tails.location_scale(sums[pairs].sum(axis=1))
+    got = engine.joined(pairs, both)
     expected = np.zeros_like(got)
     for i, pair in enumerate(pairs):
         for side, c in enumerate(pair):
             for r in np.flatnonzero(z == c):
-                far = df * (T[r] @ frames.quad[i] - 1.0)
+                far = df * (T[r] @ both.quad[i] - 1.0)
                 by = np.sqrt(chi2.isf(f.sf(far / d, d, df), d) / far)
                 place = (X[r] - family.frame[0]) / family.frame[1]
-                tamed = frames.centre[i] + by * (place - frames.centre[i])
-                row = family.statistics((tamed * family.frame[1] + family.frame[0])[None])[0]
+                moved = both.centre[i] + by * (place - both.centre[i])
+                row = family.statistics((moved * family.frame[1] + family.frame[0])[None])[0]
                 expected[i, side] += weight[r] * row
     assert_allclose(got, expected, rtol=2e-3, atol=2e-3)
 
@@ -109,7 +109,7 @@ def test_two_clusters_whose_tails_overlap_are_two_all_the_time():
 
 @pytest.mark.parametrize("family", ["student", "diagonal-student"])
 def test_clusters_that_move_fast_stay_one_each(family):
-    """They move by twice their scale a batch; the first sweep tames rows about where they were."""
+    """They move by twice their scale a batch; the first sweep weighs rows by where they were."""
     # broken on purpose (no further sweeps): there are ten to twenty
     rng = np.random.default_rng(4)
     centre = np.array([[0.0, 0.0], [40.0, 0.0], [0.0, 40.0], [40.0, 40.0]])
@@ -167,7 +167,7 @@ def test_on_normal_rows_it_is_the_gaussian_family_bit_for_bit(d, n, outlier_weig
 
 
 @pytest.mark.parametrize("family", ["student", "diagonal-student"])
-def test_rows_are_tamed_only_where_there_are_tails(family):
+def test_rows_have_weights_only_where_there_are_tails(family):
     model = ScStream(family, random_state=0, n_jobs=1).partial_fit(normal_batches(2, 1)[0])
     engine = CpuEngine()
     learned = model._learner.family
@@ -183,9 +183,9 @@ def test_rows_are_tamed_only_where_there_are_tails(family):
     "family", ["student", pytest.param("diagonal-student", marks=pytest.mark.slow)]
 )
 def test_tails_that_come_and_go_are_followed_also_by_a_loaded_model(family, tmp_path):
-    """Rows are tamed from the batch on in which tails come, and soon no longer when they go."""
+    """Rows have weights from the batch on in which tails come, and soon none when they go."""
     # broken on purpose (births are not looked at): five clusters and more while there are tails
-    rng, tamed = np.random.default_rng(4), []
+    rng, weighed = np.random.default_rng(4), []
     model = ScStream(family, random_state=0, n_jobs=1)
     for b in range(22):
         X, y = rng.normal(size=(2400, 2)), rng.integers(2, size=2400)
@@ -199,9 +199,9 @@ def test_tails_that_come_and_go_are_followed_also_by_a_loaded_model(family, tmp_
         model.partial_fit(X)
         assert_array_equal(other.partial_fit(X).labels_, model.labels_)
         assert adjusted_rand_score(y, model.labels_) > 0.99
-        tamed.append(model._learner.family.tames)
-    assert tamed[:13] == [False] * 5 + [True] * 8
-    assert not tamed[-1]  # every fourth batch is looked at
+        weighed.append(model._learner.family.weighs_rows)
+    assert weighed[:13] == [False] * 5 + [True] * 8
+    assert not weighed[-1]  # every fourth batch is looked at
 
 
 @pytest.mark.parametrize("family", ["student", "diagonal-student"])
@@ -213,7 +213,7 @@ def test_new_clusters_are_no_tails(family):
         for b in range(9):
             y = rng.integers(3 if b < 6 else 9, size=400)
             model.partial_fit(centres[y] + rng.normal(size=(400, 2)))
-            assert not model._learner.family.has_heavy_tails()
+            assert not has_heavy_tails(model._learner.family)
 
 
 @pytest.mark.parametrize(("n", "tamed_rows"), [(500, [500]), (5000, [1250, 5000]), (8000, [2000])])

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scstream.engines.chunks import Part, Values
 from scstream.engines.outputs import Best, named_labels
 from scstream.families.contract import Array, Family
+from scstream.families.scale_mixture import LocationScale
 from scstream.families.scores import Labels, Points, Score
-from scstream.families.taming import Frames
 from scstream.support.frozen import frozen
 
 
@@ -196,7 +196,7 @@ class Engine(ABC):
             if before is not None and _equal(current, before):
                 break  # every round from here on is as the one before
             log_sub = np.log(current[..., 0] + 0.5 * alpha)
-            by = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
+            by = family.predictive_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
             before = current
             current, entropy = self.resplit(by, chosen)
         return current, entropy
@@ -236,12 +236,12 @@ class Engine(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} does not complete rows.")
 
-    def joined(self, pairs: Labels, frames: Frames) -> Array:
-        """Return the sums (m, 2, p) of pairs (m, 2) of clusters, tamed in a frame for each pair.
+    def joined(self, pairs: Labels, places: LocationScale) -> Array:
+        """Return the sums (m, 2, p) of pairs (m, 2) of clusters, weighted by a place for each pair.
 
-        For families that tame rows, see `scstream.families.taming`.
+        For families whose rows have weights, see `scstream.families.scale_mixture`.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not tame rows.")
+        raise NotImplementedError(f"{type(self).__name__} has no weights of rows.")
 
     @abstractmethod
     def members(self, k: int, key: Key) -> Array:

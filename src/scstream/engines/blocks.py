@@ -21,6 +21,7 @@ from scstream.engines.gaps import Draws, Gaps
 from scstream.engines.labels import Labeller, label_members
 from scstream.families.contract import Array, Family, GaussianPrior
 from scstream.families.left_out import LeftOutScore, Members
+from scstream.families.scale_mixture import LocationScale
 from scstream.families.scores import (
     SOME_ROWS,
     Labels,
@@ -31,7 +32,6 @@ from scstream.families.scores import (
     form_of,
     to_dense,
 )
-from scstream.families.taming import Frames
 from scstream.families.triangular import MANY
 from scstream.support.once import once
 from scstream.support.threads import together
@@ -162,21 +162,21 @@ class Blocks:
         """Return what labels a block of rows with its statistics, and completes those with gaps."""
         form_of(score).ready(lambda: self.statistics(slice(0, SOME_ROWS)))
         labels = Labeller(score, dense=self._is_dense)
-        gaps, tamed = self.gaps, self.gaps is not None and self.family.tames
+        gaps, weighs = self.gaps, self.gaps is not None and self.family.weighs_rows
         completion = None if gaps is None else self.family.completion(score)
 
         def label(rows: slice, T: Points, u: Array) -> None:
             z = self.z[rows]
-            as_came = gaps.as_came(rows) if gaps is not None and tamed else T
-            if gaps is not None and gaps.everywhere and not tamed:
+            as_came = gaps.as_came(rows) if gaps is not None and weighs else T
+            if gaps is not None and gaps.everywhere and not weighs:
                 pass  # all are labelled below
             elif isinstance(score, LeftOutScore):
                 members = Members(as_came, z, self.weight[rows])
                 label_members(score, members, u, second[rows], entropy[rows])
             else:
                 labels.draw(as_came, u, z, second[rows], entropy[rows])
-            if gaps is not None and completion is not None and tamed:
-                gaps.tame(rows, as_came, np.minimum(z, k - 1), completion, T)
+            if gaps is not None and completion is not None and weighs:
+                gaps.weigh(rows, as_came, np.minimum(z, k - 1), completion, T)
             elif gaps is not None and completion is not None:
                 found = gaps.label(rows, T, score, completion, Draws(k, key, self.first_row, u))
                 z[found.at] = found.z
@@ -257,8 +257,8 @@ class Blocks:
             return None
         return LinearScore(np.ascontiguousarray(form.eta[:, :used]))
 
-    def joined(self, pairs: Labels, frames: Frames) -> list[Part]:
-        """Return sums (m, 2, p) of pairs, tamed in a frame each, as far as chunks go."""
+    def joined(self, pairs: Labels, places: LocationScale) -> list[Part]:
+        """Return sums (m, 2, p) of pairs, weighted by a place each, as far as chunks go."""
         k = int(max(self.z.max(initial=0), pairs.max(initial=0))) + 1
         p = len(self.family.prior)
 
@@ -267,7 +267,7 @@ class Blocks:
             for rows in cut(chunk.stop, self._block_rows(k), chunk.start):
                 seen = None if self.gaps is None else self.gaps.seen
                 T = self.family.statistics(self.X[rows]) if seen is None else seen[rows]
-                frames.add_joined(T, self.weight[rows], self.z[rows], pairs, out)
+                places.add_pairs(T, self.weight[rows], self.z[rows], pairs, out)
             return (out,)
 
         return self._over_chunks(one)

@@ -12,13 +12,13 @@ from scstream import core
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
 from scstream.engines.blocks import Blocks, block_rows, in_frame, key_words, rows_of
 from scstream.engines.chunks import SIZES, Part, Sizes, Tree, chunk_rows, cut
-from scstream.engines.gaps import Gaps
+from scstream.engines.gaps import Gaps, rows_by_label
 from scstream.engines.labels import Labeller
 from scstream.engines.outputs import Best, named_labels
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
+from scstream.families.scale_mixture import LocationScale
 from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of, to_dense
-from scstream.families.taming import Frames
 from scstream.families.triangular import MANY
 from scstream.support.threads import allowed, copied, together
 
@@ -51,7 +51,7 @@ class CpuEngine(Engine):
         n = X.shape[0]
         chunk = self.sizes.chunk_rows or chunk_rows(n if of is None else of)
         small = 8 * n * len(family.prior) <= self.sizes.kept_bytes
-        open_rows = family.completed_rows(X)
+        open_rows = rows_by_label(family, X)
         many = n > chunk and rows_of(family, X) is not None
         keep, gaps, T = (small and not many) or sparse.issparse(X), None, None
         if len(open_rows):
@@ -142,13 +142,13 @@ class CpuEngine(Engine):
         n = X.shape[0]
         return X if n <= size else X[np.sort(rng.choice(n, size, replace=False))]
 
-    def joined(self, pairs: Labels, frames: Frames) -> Array:
-        """Return the sums (m, 2, p) of pairs of clusters, tamed in a frame for each pair."""
-        return Tree(self.joined_parts(pairs, frames)).total()[0]
+    def joined(self, pairs: Labels, places: LocationScale) -> Array:
+        """Return the sums (m, 2, p) of pairs of clusters, weighted by a place for each pair."""
+        return Tree(self.joined_parts(pairs, places)).total()[0]
 
-    def joined_parts(self, pairs: Labels, frames: Frames) -> list[Part]:
+    def joined_parts(self, pairs: Labels, places: LocationScale) -> list[Part]:
         """Do as `joined` does, as far as chunks go."""
-        return self._batch.joined(pairs, frames)
+        return self._batch.joined(pairs, places)
 
     def has_gaps(self) -> bool:
         """Whether some rows have missing entries."""

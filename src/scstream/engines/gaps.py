@@ -16,6 +16,11 @@ _ANY = Key(0, 0, 0)  # of draws that are the same in each sweep
 _APART = 44  # bits of a row's number behind which draws for its entries are kept apart
 
 
+def rows_by_label(family: Family, X: Points) -> NDArray[np.int64]:
+    """Return the checked rows whose statistics depend on their labels, in ascending order."""
+    return np.arange(X.shape[0]) if family.weighs_rows else family.gaps(X)
+
+
 class Gaps:
     """Which rows have gaps, and their statistics as they were last completed.
 
@@ -30,9 +35,9 @@ class Gaps:
     X : ndarray (n, d)
         The checked rows of the batch.
     rows : ndarray (m,)
-        Those with gaps, in ascending order; all where rows are tamed.
+        Those with gaps, in ascending order; all where rows have weights.
     T : ndarray (n, p) or None
-        The statistics, if they are kept. Where all rows are tamed, what they are completed to is
+        The statistics, if they are kept. Where rows have weights, what they are completed to is
         written there.
     """
 
@@ -43,7 +48,7 @@ class Gaps:
         self.everywhere = len(rows) == X.shape[0]  # whether all rows depend on their labels
         self.by_groups = False  # whether any group completes a row, where labels are the best
         self.seen: Array | None = None  # the statistics as they came, where they are kept
-        if T is not None and self.everywhere and family.tames:
+        if T is not None and self.everywhere and family.weighs_rows:
             self.seen, self._done = T.copy(), T
         else:
             self._done = np.nan_to_num(self._open(slice(None)), nan=0.0, posinf=0.0, neginf=0.0)
@@ -56,7 +61,7 @@ class Gaps:
 
     def weight(self, weight: Array) -> Array:
         """Return weights (n,) under which rows of which nothing is observed teach nothing."""
-        if self._family.tames:
+        if self._family.weighs_rows:
             return weight
         empty = self.rows[np.isnan(self._X[self.rows]).all(axis=1)]
         out: Array = np.array(weight)
@@ -131,11 +136,11 @@ class Gaps:
         return Labelled(at, z, *_second_choices(score.block(done), z))
 
     def as_came(self, rows: slice) -> Array:
-        """Return the statistics of a run of rows before they are tamed, as all of them are."""
+        """Return the statistics of a run of rows before they are weighted, as all of them are."""
         return self._open(rows)
 
-    def tame(self, rows: slice, seen: Array, z: Labels, completion: Completion, T: Array) -> None:
-        """Tame a run of rows by their labels, in ``T`` too; ``seen`` are these as they came."""
+    def weigh(self, rows: slice, seen: Array, z: Labels, completion: Completion, T: Array) -> None:
+        """Weight a run of rows by their labels, in ``T`` too; ``seen`` are these as they came."""
         T[:] = self._done[rows] = completion.completed(seen, z, None)
 
 

@@ -135,19 +135,18 @@ def _predictive(t: _Trial) -> None:
     z = np.arange(len(t.T)) % 2
     rows = f.statistics(t.points)
     generic = GenericScore(f.log_partition, f.prior + s, log_weight)
-    fused = f.part_score(s, log_weight)
+    fused = f.predictive_score(s, log_weight)
     ratio = (
         f.log_partition(f.prior + s + t.T[:, None, :])
         - f.log_partition(f.prior + s)
         + f.log_base(t.points)[:, None]
     )
-    if not f.tames:
+    if not f.weighs_rows:
         t.equal(
             f.log_predictive(t.points, s), ratio, "log_predictive must be a ratio of partitions"
         )
-    name = "part_score" if f.tames else "predictive_score"
-    t.equal(fused.block(rows), generic.block(t.T), f"{name} must equal the generic one")
-    t.equal(fused.pairs(rows, z), generic.pairs(t.T, z), f"pairs of {name} must be its block's")
+    t.equal(fused.block(rows), generic.block(t.T), "predictive_score must equal the generic one")
+    t.equal(fused.pairs(rows, z), generic.pairs(t.T, z), "pairs must be its block's")
     score = f.sampled_score(np.random.default_rng(1), s, log_weight)
     block, i = score.block(rows), np.arange(len(t.T))
     own = np.stack([block[i, 2 * z], block[i, 2 * z + 1]], axis=1)
@@ -218,22 +217,21 @@ def _missing(t: _Trial) -> None:
     t.equal(score.block(T), np.zeros((1, 2)), "nothing observed must be as likely everywhere")
 
 
-def _taming(t: _Trial) -> None:
-    """Check that tamed rows keep their counts, their directions and their order."""
-    f, s = t.family, t.groups[1:3]
-    if not f.tames:
+def _tails(t: _Trial) -> None:
+    """Check that weighted rows keep their counts, their directions and their order."""
+    f, s, tails = t.family, t.groups[1:3], t.family.tails
+    if tails is None or not tails.active:
         return
-    score = f.predictive_score(s, np.zeros(2))
-    frames, z = f.frames(s), np.zeros(len(t.T), dtype=np.int64)
-    tamed = f.completion(score).completed(t.T, z, None)
-    t.equal(tamed, frames.tamed(t.T, z), "completion must tame rows in the frames of clusters")
-    t.equal(tamed[:, 0], np.ones(len(t.T)), "a tamed row must count as one")
-    far, near = frames.distances(t.T, z), frames.distances(tamed, z)
+    places, z = tails.location_scale(s), np.zeros(len(t.T), dtype=np.int64)
+    rows = f.completion(tails.row_score(s, np.zeros(2))).completed(t.T, z, None)
+    t.equal(rows, places.weighted(t.T, z), "completion must weight rows by places of clusters")
+    t.equal(rows[:, 0], np.ones(len(t.T)), "a weighted row must count as one")
+    far, near = places.distances(t.T, z), places.distances(rows, z)
     if not np.all(np.diff(near[np.argsort(far)]) >= -_CLOSE):
-        raise t.fail("a row that is further out must be further out when it is tamed.")
+        raise t.fail("a row that is further out must be further out with its weight.")
     drawn = f.sampled_score(t.rng, s, np.zeros(2))
-    if not np.all(np.isfinite(f.label_score(drawn, s).block(t.T))):
-        raise t.fail("label_score must be finite at every row.")
+    if not np.all(np.isfinite(tails.drawn_score(drawn, s).block(t.T))):
+        raise t.fail("drawn_score must be finite at every row.")
 
 
 def _division(t: _Trial) -> None:
@@ -292,7 +290,7 @@ _RULES: dict[str, Callable[[_Trial], None]] = {
     "conjugacy": _conjugacy,
     "moments": _moments,
     "missing": _missing,
-    "taming": _taming,
+    "tails": _tails,
     "division": _division,
     "priors": _priors,
 }

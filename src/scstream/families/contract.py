@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,12 @@ from scstream.families.dividing import Dividing
 from scstream.families.gaps import observed_scores
 from scstream.families.row_forms import RowForms
 from scstream.families.saved import Saved
+from scstream.families.scale_mixture import row_score
 from scstream.families.scores import GenericScore, Labels, LinearScore, Points, Score, to_dense
-from scstream.families.taming import Frames
 from scstream.families.typical import by_column
+
+if TYPE_CHECKING:
+    from scstream.families.heavy_tails import Tails
 
 Array = NDArray[np.float64]
 
@@ -85,11 +88,9 @@ class Family(Saved, RowForms, Dividing, ABC):
         Whether columns may hold words.
     real : bool
         Whether columns are real numbers in which clusters are dense places.
-    learns_tails : bool
-        Whether clusters may have heavy tails, see `with_tails`.
-    tames : bool
-        Whether rows enter statistics tamed, see `scstream.families.taming`: they then depend on
-        the label, and `part_score` and `label_score` are other scores than those of rows.
+    tails : Tails or None
+        The heavy tails of clusters, see `scstream.families.scale_mixture`: statistics are then of
+        rows with weights that depend on their labels.
     tries_priors : bool
         Whether priors are tried on a first batch, see `suggested` and `weaker`.
     kept : dict
@@ -163,48 +164,6 @@ class Family(Saved, RowForms, Dividing, ABC):
         """
         return self
 
-    def with_tails(self, X: Points, totals: Array, memory: float, *, first: bool = False) -> Self:
-        """Return a copy whose tails suit checked rows of clusters (k, p), if it learns them.
-
-        Called for families that say so (`learns_tails`). What was known before counts as so many
-        rows; what is usual does where these are the ``first``.
-        """
-        return self
-
-    def started_again(self, learned: Family) -> Self | None:
-        """Return a better copy with which the first batch should start again.
-
-        The argument is what this copy became in that batch. None, as here, if that is not needed.
-        """
-        return None
-
-    def untamed(self, learned: Family) -> Self | None:
-        """Return a copy that tames no rows, if the first batch turned out to have no tails.
-
-        The argument is what this copy became there. With the new one the batch starts once more.
-        """
-        return None
-
-    def tamed(self, X: Points, totals: Array, memory: float) -> Self | None:
-        """Return a copy that tames rows, if clusters (k, p) found without that have heavy tails."""
-        return None
-
-    def has_heavy_tails(self) -> bool:
-        """Whether tails are so heavy that clusters reach each other at any distance."""
-        return False
-
-    def made_heavy(self) -> Self | None:
-        """Return this copy with heavy tails to start from; None if it has some or learns none."""
-        return None
-
-    def tails_shown(self, X: Points, totals: Array, memory: float) -> Self:
-        """Return this copy with the tails that rows of clusters (k, p) show by themselves."""
-        return self
-
-    def tails_differ(self, before: Family) -> bool:
-        """Whether the tails clearly differ from those before."""
-        return False
-
     def alike(self) -> Self:
         """Return a copy that adapts to clusters of one common shape, for few points."""
         return self
@@ -266,6 +225,16 @@ class Family(Saved, RowForms, Dividing, ABC):
         Columns in no block are left out.
         """
         return [Block(self, range(d))]
+
+    @property
+    def tails(self) -> Tails | None:
+        """The tails of clusters, None for a family without."""
+        return None
+
+    @property
+    def weighs_rows(self) -> bool:
+        """Whether statistics are of rows with weights, see `scstream.families.scale_mixture`."""
+        return self.tails is not None and self.tails.active
 
     def small_gaussian(self) -> GaussianPrior | None:
         """Return the prior for steps that the core takes with Gaussian clusters of few columns.
@@ -339,7 +308,7 @@ class Family(Saved, RowForms, Dividing, ABC):
 
     def log_predictive(self, X: Points, s: Array) -> Array:
         """Return the log predictive density of each row under each cluster ``s`` (k, p): (n, k)."""
-        score = self.predictive_score(s, np.zeros(len(s)))
+        score = row_score(self, s, np.zeros(len(s)))
         return observed_scores(self, score, X) + self.log_base(X)[:, None]
 
     def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> LinearScore:
@@ -351,19 +320,3 @@ class Family(Saved, RowForms, Dividing, ABC):
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by the posterior predictives of ``s`` (k, p), base measure aside."""
         return GenericScore(self.log_partition, self.prior + s, log_weight)
-
-    def part_score(self, s: Array, log_weight: Array) -> Score:
-        """Score rows as statistics hold them by the predictives of ``s`` (k, p): sub-clusters.
-
-        This is the ratio of partitions. `predictive_score` is the density of rows as they came,
-        which is another one in a family that tames rows.
-        """
-        return self.predictive_score(s, log_weight)
-
-    def label_score(self, score: LinearScore, s: Array) -> Score:
-        """Return the score of rows as they came, for parameters drawn from ``s`` (k, p)."""
-        return score
-
-    def frames(self, s: Array) -> Frames:
-        """Return the frames of clusters (k, p), in a family that tames rows."""
-        raise NotImplementedError(f"{type(self).__name__} does not tame rows.")

@@ -58,7 +58,7 @@ def slices(widths: Sequence[int]) -> list[slice]:
 def resolved(family: Any) -> Family:
     """Return a block's family, which may be given by its name."""
     made = _made(family)
-    if made.tames:
+    if made.tails is not None:
         raise ValueError(
             f"A Product cannot hold the family {made.name!r}: how far out a row is would depend on "
             "the other columns too. Use 'gaussian' or 'diagonal' for these columns."

@@ -23,8 +23,6 @@ class RowForms:
     tabular: ClassVar[bool] = False
     text: ClassVar[bool] = False
     real: ClassVar[bool] = False
-    learns_tails: ClassVar[bool] = False
-    tames: bool = False
     _shift: Array = np.zeros(1)  # (d,): the frame's centre and scales
     _scale: Array = np.ones(1)
     _step: Array = np.zeros(0)  # (d,): the width of the cells of columns whose numbers are coarse
@@ -114,13 +112,6 @@ class RowForms:
     def gaps(self, X: Points) -> NDArray[np.int64]:
         """Return the checked rows whose statistics have gaps (NaN), in ascending order."""
         return NO_ROWS
-
-    def completed_rows(self, X: Points) -> NDArray[np.int64]:
-        """Return the checked rows whose statistics depend on their labels, in ascending order.
-
-        Those with gaps; all of them in a family that tames rows, see `scstream.families.taming`.
-        """
-        return self.gaps(X)
 
     def filled(self, X: Points) -> Points:
         """Return checked rows with a first guess in place of such gaps, for seeding."""

@@ -13,9 +13,10 @@ from scstream.families.contract import GaussianPrior
 from scstream.families.diagonal import Diagonal
 from scstream.families.gaussian import Gaussian
 from scstream.families.gaussian_scores import DrawnScore
-from scstream.families.heavy import HeavyTailed
+from scstream.families.heavy_tails import HeavyTailed
+from scstream.families.packed import means
+from scstream.families.scale_mixture import Scatters
 from scstream.families.scores import Array, LinearScore
-from scstream.families.taming import Frames, HeavyScore, level_of
 
 
 class Student(HeavyTailed, Gaussian):
@@ -31,8 +32,8 @@ class Student(HeavyTailed, Gaussian):
 
     Notes
     -----
-    A row far out counts for less: rows enter a cluster's statistics with their tails drawn in, see
-    `scstream.families.taming`. Labels and densities are those of Student-t distributions. What is
+    A row far out counts for less: rows enter a cluster's statistics with weights, see
+    `scstream.families.scale_mixture`. Labels and densities are of Student-t distributions. What is
     called a cluster's covariance is its scale matrix; the covariance of its rows is ``df / (df -
     2)`` times that, if there are more than two degrees of freedom. Missing entries are refused.
 
@@ -62,48 +63,25 @@ class Student(HeavyTailed, Gaussian):
 
     def small_gaussian(self) -> GaussianPrior | None:
         """Return the prior if there are no tails; None for a subclass."""
-        return self.numbers if type(self) is Student and not self.tames else None
+        return self.numbers if type(self) is Student and not self.tails.active else None
 
-    # -- densities ------------------------------------------------------------------------------
+    # -- tails ----------------------------------------------------------------------------------
 
-    def frames(self, s: Array) -> Frames:
-        """Return the frames of clusters (k, p): posterior centres and scales."""
-        factors, _ = self._factored(s[:, None], np.empty((0, len(self._m))))
-        return self._frames(s, self._distances(factors))
-
-    def _frames(self, s: Array, far: Array) -> Frames:
-        """Return the frames, given functionals (k, p) that are `_distances`."""
+    def scatters(self, s: Array) -> Scatters:
+        """Return what the posteriors of clusters (k, p) say of their centres and scales."""
         tau, d = self._prior + s, len(self._m)
-        quad = far * (self._dof(tau) / self._df)[:, None]
-        quad[:, 0] += 1.0
-        return Frames(tau[:, 1 : 1 + d] / tau[:, :1], quad, self._df, full=True)
-
-    def _distances(self, factors: Array) -> Array:
-        """Return functionals (k, p) of T that are squared distances by scatters."""
-        out = np.empty(factors.shape)
-        core.student_forms(factors, out)
-        out[:, 0] -= 1.0
-        out *= (1.0 + 1.0 / factors[:, 0])[:, None]
-        return out
-
-    def heavy_score(self, s: Array, log_weight: Array) -> HeavyScore:
-        """Score rows by Student-t densities; with infinite ``df`` they are the Gaussian's."""
-        d = len(self._m)
         factors, log_det = self._factored(s[:, None], np.empty((0, d)))
-        far, kappa = self._distances(factors), factors[:, 0]
-        spare = kappa + (self._nu - self._kappa) - d + 1.0
-        df = 1.0 / (1.0 / self._df + 1.0 / spare)
-        tight = kappa / (kappa + 1.0) * spare  # the scale matrix is the scatter over this
-        const = log_weight + level_of(df, d) + 0.5 * (d * np.log(tight) - log_det)
-        quad = far * (tight / df)[:, None]
-        quad[:, 0] += 1.0
-        return HeavyScore(quad, const, 0.5 * (df + d), self._frames(s, far))
+        far = np.empty(factors.shape)
+        core.student_forms(factors, far)
+        far[:, 0] -= 1.0
+        kappa, dof = factors[:, 0], self._dof(tau)
+        far *= (1.0 + 1.0 / kappa)[:, None]
+        return Scatters(means(tau, d), far, log_det, kappa, dof, dof - d + 1.0, full=True)
 
-    def drawn_score(self, score: LinearScore, s: Array) -> HeavyScore:
-        """Return Student-t densities with the centres and scales that were drawn."""
-        assert isinstance(score, DrawnScore)
-        level = score.log_weight + np.log(score.chi).sum(axis=1) - 0.5 * score.log_det
-        return _heavy_score(score.eta, level, self.frames(s))
+    def drawn_level(self, score: DrawnScore) -> Array:
+        """Return log weights (k,) of a drawn score and half the log determinants of precisions."""
+        out: Array = score.log_weight + np.log(score.chi).sum(axis=1) - 0.5 * score.log_det
+        return out
 
 
 class DiagonalStudent(HeavyTailed, Diagonal):
@@ -146,43 +124,24 @@ class DiagonalStudent(HeavyTailed, Diagonal):
         super().__init__(mean, mean_strength, variance, variance_strength)
         self.df = df
 
-    # -- densities ------------------------------------------------------------------------------
+    # -- tails ----------------------------------------------------------------------------------
 
-    def frames(self, s: Array) -> Frames:
-        """Return the frames of clusters (k, p): posterior centres and scales."""
-        _, nu, mean, scatter = self.posterior(self.prior + s)
-        return Frames(mean, _distances(mean, nu / scatter / self._df, 1.0), self._df, full=False)
+    def scatters(self, s: Array) -> Scatters:
+        """Return what the posteriors of clusters (k, p) say of their centres and scales.
 
-    def heavy_score(self, s: Array, log_weight: Array) -> HeavyScore:
-        """Score rows by Student-t densities."""
+        No entry is missing, so all columns of a cluster have the same counts.
+        """
         kappa, nu, mean, scatter = self.posterior(self.prior + s)
-        df = 1.0 / (1.0 / self._df + 1.0 / nu.mean(axis=1))
-        tight = kappa / (kappa + 1.0) * nu / scatter
-        level = level_of(df, mean.shape[1]) + 0.5 * np.log(tight).sum(axis=1)
-        quad = _distances(mean, tight / df[:, None], 1.0)
-        power = 0.5 * (df + mean.shape[1])
-        return HeavyScore(quad, log_weight + level, power, self.frames(s))
+        first = (mean**2 / scatter).sum(axis=1, keepdims=True)
+        far = [first, np.zeros_like(mean), -2.0 * mean / scatter, 1.0 / scatter]
+        dof, log_det = nu[:, 0], np.log(scatter).sum(axis=1)
+        return Scatters(
+            mean, np.concatenate(far, axis=1), log_det, kappa[:, 0], dof, dof, full=False
+        )
 
-    def drawn_score(self, score: LinearScore, s: Array) -> HeavyScore:
-        """Return Student-t densities with the centres and scales that were drawn."""
+    def drawn_level(self, score: LinearScore) -> Array:
+        """Return log weights (k,) of a drawn score and half the log determinants of precisions."""
         d = (score.eta.shape[1] - 1) // 3
-        level = score.eta[:, 0] + 0.5 * np.log(-2.0 * score.eta[:, 1 + 2 * d :]).sum(axis=1)
-        return _heavy_score(score.eta, level, self.frames(s))
-
-
-def _heavy_score(eta: Array, level: Array, frames: Frames) -> HeavyScore:
-    """Return Student-t densities by natural parameters (k, p) of Gaussians with the same scales.
-
-    The level (k,) of these is the log weight and half of the log determinant of the precision.
-    """
-    d, df = frames.centre.shape[1], frames.df
-    quad = eta * (-2.0 / df)
-    quad[:, 0] += 1.0 + level * (2.0 / df)
-    return HeavyScore(quad, level + level_of(df, d), np.full(len(eta), 0.5 * (df + d)), frames)
-
-
-def _distances(mean: Array, precision: Array, more: float) -> Array:
-    """Return functionals (k, p) of T: squared distances in independent columns, and ``more``."""
-    first = more + (precision * mean**2).sum(axis=1, keepdims=True)
-    counts = np.zeros_like(mean)
-    return np.concatenate([first, counts, -2.0 * precision * mean, precision], axis=1)
+        half = 0.5 * np.log(-2.0 * score.eta[:, 1 + 2 * d :]).sum(axis=1)
+        out: Array = score.eta[:, 0] + half
+        return out

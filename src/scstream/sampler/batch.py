@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scstream.families.contract import Family
+from scstream.families.heavy_tails import has_heavy_tails
 from scstream.sampler import forgetting
 from scstream.sampler.background import found_in_background, give_up, learned, log_background
 from scstream.sampler.clusters import State
@@ -65,9 +66,7 @@ class Course(NamedTuple):
 def first_batch(steps: Context, plan: Plan, start: State, course: Course) -> State:
     """Run the sampler on the loaded batch to convergence and to its best labels; see `converge`."""
     state, events, rules = converge(steps, plan, start, course).state, Events(), steps.rules
-    if no_heavy_tails_found(steps.family):
-        return state
-    if course.adapt and steps.family.tames:
+    if course.adapt:
         _learned_tails(steps, state, rules.seed_rows)
     if course.adapt:
         steps.family = steps.family.settled(state.k)
@@ -95,7 +94,7 @@ def converge(steps: Context, plan: Plan, start: State, course: Course) -> Conver
         steps.family = family.adapt(found.state.totals)
         found = _swept(steps, plan, found.state, course)
     moves = plan.splits and plan.merges and steps.outliers is None
-    if not (course.turn and moves) or no_heavy_tails_found(steps.family):
+    if not (course.turn and moves):
         return found
     state, better = turned_start(steps, plan, found.state)
     return _swept(steps, plan, state, course) if better else found._replace(state=state)
@@ -107,13 +106,11 @@ def _swept(steps: Context, plan: Plan, start: State, course: Course) -> Converge
     Clusters of a sample, or of one before, that no sweep splits or merges from the first one on are
     soon believed. What else would change is which labels are drawn where clusters touch.
 
-    Where the prior follows the clusters ``steps.family`` is replaced. Sweeps end as soon as rows
-    turn out to have no heavy tails.
+    Where the prior follows the clusters ``steps.family`` is replaced.
     """
     state, events, rules = start, Events(), steps.rules
     adapt, again, progress, sample, _ = course
     best, waited, calm, moves, begin = -np.inf, 0, 0, 0, -np.inf
-    normal = int(no_heavy_tails_found(steps.family))
     patience = rules.patience_again if again else rules.patience
     gain = max(rules.gain_again * steps.engine.n_rows, 1.0) if again else 1.0
     least_sweeps = 0 if again else rules.adapt_sweeps
@@ -127,11 +124,9 @@ def _swept(steps: Context, plan: Plan, start: State, course: Course) -> Converge
             state = move_single_points(steps, state, 0.0)
         calm = 0 if len(events.splits) + len(events.merges) > moves else calm + 1
         moves = len(events.splits) + len(events.merges)
-        if adapt and steps.family.tames and max(calm, waited - rules.patience // 2) >= rules.calm:
-            best = -np.inf if _learned_tails(steps, state, rules.heavy_rows) else best
-            normal = normal + 1 if no_heavy_tails_found(steps.family) else 0
-            if normal >= rules.calm:
-                break
+        settled = max(calm, waited - rules.patience // 2) >= rules.calm
+        if adapt and settled and _learned_tails(steps, state, rules.heavy_rows):
+            best = -np.inf
         level = log_level(steps, steps.family, state)
         if adapt and sweep < rules.adapt_sweeps:
             family = steps.family.adapt(state.totals)
@@ -149,21 +144,19 @@ def _swept(steps: Context, plan: Plan, start: State, course: Course) -> Converge
     return Converged(state, best - begin)
 
 
-def no_heavy_tails_found(family: Family) -> bool:
-    """Whether rows were tamed but have no tails: all will be done again without taming them."""
-    return family.untamed(family) is not None
-
-
 def _learned_tails(steps: Context, state: State, n_rows: int) -> bool:
     """Let the tails suit the clusters, which have settled; returns whether that changed much.
 
     At most ``n_rows`` rows are looked at. While there are pieces of clusters, which have no tails,
     nothing is learned from them.
     """
-    before = steps.family
+    before = steps.family.tails
+    if before is None or not before.active:
+        return False
     rows = steps.engine.sample(steps.rng, n_rows)
-    steps.family = before.with_tails(rows, state.totals, steps.rules.tail_first, first=True)
-    return steps.family.tails_differ(before)
+    family = before.after(rows, state.totals, steps.rules.tail_first, first=True)
+    steps.family = family
+    return family.tails.differ_from(before)
 
 
 def later_batch(
@@ -206,7 +199,7 @@ def _sampled(steps: Context, plan: Plan, state: State, events: Events, time: flo
         forget = None
         if sweep == 0 and state.window.forgetting.adaptive:
             forget = partial(_forget, steps)
-        if forget is not None and (steps.family.has_heavy_tails() or not plan.splits):
+        if forget is not None and (has_heavy_tails(steps.family) or not plan.splits):
             state, forget = forget(state), None  # which may sweep again
         if plan.splits:
             state = seek_subclusters(steps, state, forget)
@@ -218,12 +211,12 @@ def _sampled(steps: Context, plan: Plan, state: State, events: Events, time: flo
 def _forget(steps: Context, state: State) -> State:
     """Let clusters that changed forget, and look at their rows from where they are now.
 
-    Heavy tails were tamed about the places that clusters had before the batch. Seen from a place
-    that it has left a cluster looks like two. So the rows are tamed once more, as long as something
-    is forgotten: with the sweep before, in as many rounds as frames of pairs are sought in.
+    Where tails are heavy, rows had weights by the places that clusters had before the batch. Seen
+    from a place that it has left a cluster looks like two. So weights are found anew, as long as
+    something is forgotten: with the sweep before, in as many rounds as those of pairs.
     """
     after = forgetting.forget(steps, state)
-    rounds = steps.rules.frame_rounds if steps.family.has_heavy_tails() else 1
+    rounds = steps.rules.weight_rounds if has_heavy_tails(steps.family) else 1
     for _ in range(rounds - 1):
         if after is state:
             break
@@ -258,7 +251,7 @@ def split_merge_and_drop(
     if learned(steps) is None and not may_move(steps, state, log_u, greedy=greedy):
         return state
     for_splits, for_merges = decisions(steps, state, log_u, greedy=greedy)
-    if plan.splits and not (greedy and steps.family.has_heavy_tails()):
+    if plan.splits and not (greedy and has_heavy_tails(steps.family)):
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
         state, split = propose_splits(
             steps, state, time, room=room, greedy=greedy, log_u=for_splits

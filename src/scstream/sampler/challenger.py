@@ -20,6 +20,14 @@ import numpy as np
 from scstream.engines import CpuEngine
 from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
+from scstream.families.heavy_tails import (
+    HEAVY,
+    LIGHT,
+    NORMAL,
+    START,
+    degrees_of_freedom,
+    has_heavy_tails,
+)
 from scstream.families.log_totals import log_totals
 from scstream.families.scores import Points
 from scstream.sampler.clusters import State
@@ -93,6 +101,31 @@ def prior_for(family: Family, draws: Draws, recipe: Recipe, X: Points, weight: A
     return best
 
 
+def tails_for(family: Family, X: Points, weight: Array, fit: Fit, rules: Rules) -> Family:
+    """Return the family with heavy tails where these predict a first batch better, else without.
+
+    Clusters of some rows are found with heavy tails and without. Many pieces of tails may predict
+    other rows nearly as well as tails do, so where these leave fewer clusters they need not be
+    clearly better.
+    """
+    tails = family.tails
+    if tails is None or not tails.learned:
+        return family
+    rows, counts = some_weighted_rows(X, weight, rules.challenger_rows)
+    seen, counts, held_out = rows[::2].copy(), counts[::2].copy(), rows[1::2]
+    normal = tails.of(NORMAL)
+    heavy, few = fit(tails.of(START), seen, counts)
+    df = degrees_of_freedom(heavy.family)
+    if df >= LIGHT or len(held_out) == 0:
+        return normal
+    light, many = fit(normal, seen, counts)
+    new = _density(heavy, few.totals, few.totals[:, 0], held_out)
+    old = _density(light, many.totals, many.totals[:, 0], held_out)
+    if clearly_better(new, old, rules) or (few.k < many.k and new.mean() > old.mean()):
+        return tails.of(START if df < HEAVY else df)
+    return normal
+
+
 def is_beyond(family: Family, batch: Batch, recipe: Recipe) -> bool:
     """Whether a batch is so far from where a family computes that floats do not hold its shape.
 
@@ -133,7 +166,7 @@ def challenged(
     here = state.present
     totals, n = state.totals[here], state.current[here, 0]
     now = _density(steps, totals, n, held_out)
-    if anew.family.has_heavy_tails() and found.k < len(n) and new.mean() > now.mean():
+    if has_heavy_tails(anew.family) and found.k < len(n) and new.mean() > now.mean():
         return Verdict(begin_anew=True)  # pieces of tails describe rows as well as tails do
     if not clearly_better(new, now, rules, margin):
         return Verdict()
@@ -187,7 +220,8 @@ def _is_suspected(
         return False
     if n < recipe.family.enough_rows(d):
         return False
-    if steps.family.made_heavy() is not None and state.next_id > past.next_id:
+    tails = steps.family.tails
+    if tails is not None and tails.learned and not tails.heavy and state.next_id > past.next_id:
         return True
     if unexplained_fraction(learner, past, batch, recipe, rules.seen_rows) > rules.unexplained:
         return True

@@ -10,6 +10,7 @@ import numpy as np
 from scstream import core
 from scstream.engines import CpuEngine, Engine, Key
 from scstream.families.contract import Array, Family, GaussianPrior
+from scstream.families.scale_mixture import row_score
 from scstream.families.scores import JoinedScore, Points, Score
 from scstream.sampler.clusters import State
 from scstream.sampler.rules import RULES, Rules
@@ -99,7 +100,7 @@ class Outliers:
         """Return the clusters' score with this component's behind it, as odds."""
         odds = np.log(self.weight) - np.log1p(-self.weight)
         sums = self.sums if self.held is None else self.shape(self.held)
-        return JoinedScore([score, family.predictive_score(sums, np.array([odds]))])
+        return JoinedScore([score, row_score(family, sums, np.array([odds]))])
 
 
 @dataclass

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from scstream.engines import Engine
+from scstream.engines import CpuEngine, Engine
 from scstream.families import Family
 from scstream.families.contract import Array
+from scstream.families.heavy_tails import has_heavy_tails
 from scstream.families.scores import Labels, Points
 from scstream.sampler.announcing import announce_long_start, announce_memory
 from scstream.sampler.background import arisen, arising, everything, left_after, tells_noise
-from scstream.sampler.batch import Course, first_batch, no_heavy_tails_found, redraw_for_memory
-from scstream.sampler.challenger import prior_for
+from scstream.sampler.batch import Course, first_batch, redraw_for_memory
+from scstream.sampler.challenger import prior_for, tails_for
 from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.learned import Learner, Outcome, labelled, outcome_of
 from scstream.sampler.recipe import Batch, Events, Recipe
-from scstream.sampler.rows import as_computed, load_rows, some_rows
+from scstream.sampler.rows import load_rows, some_rows
 from scstream.sampler.sampled_start import sample_sizes, start_from_samples
 from scstream.sampler.scores import Sketch, first_scores
 from scstream.sampler.sweep import deterministic_sweep
@@ -38,6 +38,7 @@ from scstream.sampler.warmup import (
     same_clusters,
 )
 from scstream.support.generators import copied
+from scstream.support.threads import threads_allowed
 
 _SAME = 0.5  # of the rows of two clusters, more than which they share if they are the same
 
@@ -119,13 +120,15 @@ def begun(
 ) -> tuple[Context, State]:  # fmt: skip
     """Return the steps of a batch and the clusters that they found, see `_found`.
 
-    Draws are by a copy of a generator, a seed and the number of the batch. If it turns out that
-    rows need not be tamed all is done without, the draws included. Should clusters have heavy tails
-    then after all, once more with these.
+    Draws are by a copy of a generator, a seed and the number of the batch, whatever was tried
+    before to choose a prior and tails.
     """
+    rng, seed, n_batches = draws
 
-    def once(family: Family) -> tuple[Context, State]:
-        rng, seed, n_batches = draws
+    def once(
+        family: Family, engine: Engine, recipe: Recipe, labels: Labels | None, X: Points,
+        weight: Array, old_ids: Labels,
+    ) -> tuple[Context, State]:  # fmt: skip
         load_rows(engine, family, X, weight, n_batches)
         outliers = _outliers(engine, family, recipe, X.shape[1])
         steps = Context(
@@ -133,52 +136,35 @@ def begun(
         )
         return steps, _found(steps, recipe, labels, X, weight, old_ids)
 
+    def trial(family: Family, X: Points, weight: Array) -> tuple[Context, State]:
+        plain = replace(recipe, outlier_weight=0.0, progress=None)
+        return once(family, CpuEngine(threads_allowed()), plain, None, X, weight, old_ids[:0])
+
     if labels is None:
         family = prior_for(family, draws, recipe, X, weight)
-    steps, state = once(family)
-    untamed = family.untamed(steps.family)
-    if untamed is None:
-        return steps, state
-    steps, state = once(untamed)
-    rows = as_computed(steps.family, some_rows(X, recipe.rules.seed_rows), steps.batch)
-    tamed = steps.family.tamed(rows, state.totals, recipe.rules.tail_first)
-    return (steps, state) if tamed is None else once(tamed)
+    family = tails_for(family, X, weight, trial, recipe.rules)
+    return once(family, engine, recipe, labels, X, weight, old_ids)
 
 
 def _found(
     steps: Context, recipe: Recipe, labels: Labels | None, X: Points, weight: Array, old_ids: Labels
 ) -> State:
-    """Return the clusters of the loaded rows X (n, d), from given labels or many groups."""
-    family = steps.family
-    started = partial(_started, steps, recipe, labels, X, weight, old_ids)
-    state = started()
-    again = family.started_again(steps.family)
-    if again is not None:
-        steps.family = again
-        state = started()
-    return state
+    """Return the clusters of the loaded rows X (n, d), from given labels or many groups.
 
-
-def _started(
-    steps: Context, recipe: Recipe, labels: Labels | None, X: Points, weight: Array, old_ids: Labels
-) -> State:
-    """Do so, beside a background if it is learned and the start shows noise.
+    There is a background beside them, if it is learned and the start shows noise.
 
     The start is made without one, and noise is in many small pieces there. Later it may be in a few
     wide clusters, which describe many rows of it better than a background does.
     """
     learned, noise = recipe.outlier_weight == "auto", None
     steps.outliers = None if learned else steps.outliers
-    sizes = sample_sizes(X.shape[0], steps.rules, tames=steps.family.tames)
+    sizes = sample_sizes(X.shape[0], steps.rules, heavy=has_heavy_tails(steps.family))
     start, again = None, False
     if labels is not None:
         start = start_from_labels(steps, recipe.forgetting, labels, adapt=True)
     elif sizes:
         start, noise = start_from_samples(steps, recipe, X, weight)
         again = start is not None
-        many = max(sizes) >= steps.rules.heavy_rows
-        if start is not None and many and no_heavy_tails_found(steps.family):
-            return start
     if start is None:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
         n, d = X.shape

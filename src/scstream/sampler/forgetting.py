@@ -30,7 +30,7 @@ def forget(ctx: Context, state: State) -> State:
 
 def needs_completing(ctx: Context) -> bool:
     """Whether the sums of the present hold entries that were not observed."""
-    return not ctx.family.tames and ctx.engine.has_gaps()
+    return not ctx.family.weighs_rows and ctx.engine.has_gaps()
 
 
 def completed_by_present(ctx: Context, state: State) -> Array:

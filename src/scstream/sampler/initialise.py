@@ -11,6 +11,7 @@ import numpy as np
 from scstream.engines import Engine
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
+from scstream.families.scale_mixture import row_score
 from scstream.families.scores import Labels, LinearScore, Points
 from scstream.sampler.clusters import State, heavier
 from scstream.sampler.context import Context
@@ -107,7 +108,7 @@ def merged_start(
     family, rules, rng = steps.family, steps.rules, steps.rng
     sample, size, small = seeds or _seeds(steps, adapt=adapt)
     groups, weight = [small], None
-    for _ in range(rules.starts - 1 if family.real and not family.tames else 0):
+    for _ in range(rules.starts - 1 if family.real and not family.weighs_rows else 0):
         groups.append(over_cluster(family, sample, len(small), rng))
     if family.real and size > rules.few_seeds:
         weight = informative_columns(family.embed(sample), rules)
@@ -253,7 +254,7 @@ def sums_of_clusters(family: Family, engine: Engine, k: int, rounds: int) -> Arr
     undivided = LinearScore(np.zeros((2 * k, len(family.prior))))
     current, _ = engine.resplit(undivided, np.ones(k, dtype=bool))
     for _ in range(rounds if engine.has_gaps() else 0):
-        engine.complete(family.predictive_score(current.sum(axis=1), np.zeros(k)))
+        engine.complete(row_score(family, current.sum(axis=1), np.zeros(k)))
         current, _ = engine.resplit(undivided, np.ones(k, dtype=bool))
     out: Array = current.sum(axis=1)
     return out

@@ -210,9 +210,9 @@ def _learn_later(
     state = state if len(here) == state.k else state.select(here)
     if rules.follow:
         family = family.follow(state.totals, state.current)
-    if family.learns_tails and learner.n_batches % rules.tail_every == 0 and batch.X.shape[0]:
+    if family.tails is not None and learner.n_batches % rules.tail_every == 0:
         rows = some_rows(batch.X, max(rules.tail_rows, batch.X.shape[0] // 4))
-        family = family.with_tails(rows, state.totals, rules.tail_memory)
+        family = family.tails.after(rows, state.totals, rules.tail_memory)
     new = Learner(
         family,
         state.settle(batch.time),

@@ -235,11 +235,11 @@ class Rules(StartRules, GroupRules):
         spread of new ones. Without, .63 times the rows that should be were below .001 on fast
         streams of flags; with scored rows alone, of which there are a quarter as many, .66 to .72
         times those below .003, for .83 now.
-    frame_rounds : int
-        How often the frame of two clusters of heavy tails taken together is sought anew, and that
-        of clusters that moved. Of eight that move by one or two scales a batch (seeds 300 to 302)
+    weight_rounds : int
+        How often the weights of rows of two clusters taken together are found anew, and those of
+        clusters that moved. Of eight that move by one or two scales a batch (seeds 300 to 302)
         14 to 23 were found where these had one round, and are 8.0 to 8.7.
-    frame_hopeless : float
+    weight_hopeless : float
         Nats a row by which a merge of two such clusters may lose, judged by their sums alone, to be
         judged by their rows: no two pieces of one cluster lose that much.
     heavy_rows : int
@@ -331,8 +331,8 @@ class Rules(StartRules, GroupRules):
     scored_batches: float = 0.125
     scores_kept: float = 10_000.0
     scores_lag: float = 1500.0
-    frame_rounds: int = 3
-    frame_hopeless: float = 0.3
+    weight_rounds: int = 3
+    weight_hopeless: float = 0.3
     heavy_rows: int = 2000
     heavy_least: int = 400
     tail_every: int = 4

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from scstream.families.contract import Array
+from scstream.families.heavy_tails import has_heavy_tails
 from scstream.families.scores import Points
 from scstream.sampler.background import arisen, arising, left_after
-from scstream.sampler.batch import Course, converge, no_heavy_tails_found
+from scstream.sampler.batch import Course, converge
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.initialise import first_seeds, start_over_clustered
@@ -15,18 +16,18 @@ from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import deterministic_sweep
 
 
-def sample_sizes(n: int, rules: Rules, *, tames: bool = False) -> list[int]:
+def sample_sizes(n: int, rules: Rules, *, heavy: bool = False) -> list[int]:
     """Return how many of n rows are looked at, one sample after the other; none if n is small.
 
     A heavy tail comes in pieces. Each would have to merge with a middle that, without the others,
     looks as if it had no tail, and the more rows there are the clearer that looks. Among few rows
-    the pieces are small enough. So clusters that tame their rows begin with a small sample.
+    the pieces are small enough. So clusters with heavy tails begin with a small sample.
     """
     sizes, least = [], 0
     size = min(rules.sample_rows, n // rules.sample_growth)
     if size < min(rules.sample_rows, rules.sample_least):
         size = 0
-    if tames and n >= 2 * rules.heavy_least:
+    if heavy and n >= 2 * rules.heavy_least:
         least = min(max(n // rules.sample_growth, rules.heavy_least), rules.heavy_rows)
         sizes.append(least)
     while 0 < size <= n // rules.sample_growth:
@@ -44,13 +45,12 @@ def start_from_samples(
     None if they are so many that each has but a few rows of any sample.
 
     Each sample starts from the clusters of the one before, under the prior that these have left.
-    What is too small to be seen in a sample is split off when all rows are swept. If many rows of
-    a sample show no heavy tails, see `no_heavy_tails_found`, no more of them are looked at.
+    What is too small to be seen in a sample is split off when all rows are swept.
 
     Also returns the background of the last sample, where one is learned and the first showed noise.
     """
     found, rows_seen, noise = None, 0, None
-    for size in sample_sizes(X.shape[0], steps.rules, tames=steps.family.tames):
+    for size in sample_sizes(X.shape[0], steps.rules, heavy=has_heavy_tails(steps.family)):
         rows, counts = some_weighted_rows(X, weight, size)
         seen = as_computed(steps.family, rows, steps.batch)
         sample = steps.beside(seen, counts, outliers=steps.outliers)
@@ -74,7 +74,7 @@ def start_from_samples(
         found, rows_seen = state, size
         if recipe.outlier_weight == "auto":
             noise = left_after(sample, state)
-        if agree or (size >= steps.rules.heavy_rows and no_heavy_tails_found(steps.family)):
+        if agree:
             break
     if found is None:
         return None, None

@@ -26,7 +26,7 @@ def move_single_points(ctx: Context, state: State, time: float) -> State:
     own marginal.
     """
     rows, m = ctx.engine.few_rows(), ctx.rules.single_points
-    if ctx.family.tames:
+    if ctx.family.weighs_rows:
         raise ValueError(
             f"The rule single_points is not for the family {ctx.family.name!r}, whose rows depend "
             "on their labels. Set it to 0."

@@ -10,8 +10,8 @@ from scstream.families.contract import Array
 from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.forgetting import further, near
+from scstream.sampler.joint_weights import joint, jointly_weighted_marginals, with_joint_weights
 from scstream.sampler.log_marginals import joined_log_marginals, log_marginals
-from scstream.sampler.merged_frames import in_merged_frames, joined_in_frames, together
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
 from scstream.sampler.subclusters import restart
 
@@ -81,10 +81,10 @@ def propose_merges(
     apart, before = state, state.ids
     first, second = np.ascontiguousarray(pairs[chosen].T)
     state, label, sublabel = state.merge(first, second, level[chosen])
-    if steps.family.tames:
+    if steps.family.weighs_rows:
         lighter = sublabel[first, 0] == 1
         ordered = np.where(lighter[:, None], pairs[chosen][:, ::-1], pairs[chosen])
-        state = in_merged_frames(together(steps, apart, ordered), state, label[first, 0])
+        state = with_joint_weights(joint(steps, apart, ordered), state, label[first, 0])
     steps.engine.relabel(label, sublabel)
     survivors = state.ids[label[first, 0]]
     gone = np.where(survivors == before[first], before[second], before[first])
@@ -103,8 +103,8 @@ def merge_ratios(
     pairs = pairs[(state.ids[pairs] >= born_from).any(axis=1)]
     a, b = pairs.T
     entropy = state.past_entropy[a, b] + state.now.entropy[a, b]
-    if ctx.family.tames:
-        whole = joined_in_frames(ctx, state, pairs, known.whole)
+    if ctx.family.weighs_rows:
+        whole = jointly_weighted_marginals(ctx, state, pairs, known.whole)
     else:
         whole = joined_log_marginals(ctx, state, a, b)
     counts, each = state.totals[pairs, :1], known.whole[pairs]

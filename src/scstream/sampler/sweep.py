@@ -11,6 +11,7 @@ from scstream import core
 from scstream.engines import Key
 from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
+from scstream.families.scale_mixture import row_score
 from scstream.families.scores import JoinedScore, Score
 from scstream.sampler.cluster_state import ClusterState
 from scstream.sampler.clusters import ONE, State
@@ -26,7 +27,10 @@ def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> Stat
     everything, weights = draw_weights(ctx, state)
     score = ctx.family.sampled_score(ctx.rng, everything, weights)
     key = ctx.next_key() if key is None else key
-    of_rows = ctx.family.label_score(score.part(slice(k)), everything[:k])
+    drawn, tails = score.part(slice(k)), ctx.family.tails
+    of_rows: Score = drawn
+    if tails is not None and tails.active:
+        of_rows = tails.drawn_score(drawn, everything[:k])
     return _swept(ctx, state, of_rows, score.part(slice(k, None)), key)
 
 
@@ -99,7 +103,7 @@ def _part_score(ctx: Context, state: State) -> Score:
     """Return the predictive score of sub-clusters."""
     parts = state.parts
     log_sub = np.log(parts[..., 0] + 0.5 * ctx.alpha)
-    return ctx.family.part_score(parts.reshape(2 * state.k, -1), log_sub.ravel())
+    return ctx.family.predictive_score(parts.reshape(2 * state.k, -1), log_sub.ravel())
 
 
 def _swept(ctx: Context, state: State, score: Score, sub: Score, key: Key | None) -> State:
@@ -128,11 +132,11 @@ def with_unborn(family: Family, totals: Array, n: Array, alpha: float) -> Joined
     unborn = np.log(alpha) - np.log(n.sum() + alpha)
     nothing = np.zeros((1, totals.shape[1]))
     return JoinedScore(
-        [predictive(family, totals, n, alpha), family.predictive_score(nothing, np.array([unborn]))]
+        [predictive(family, totals, n, alpha), row_score(family, nothing, np.array([unborn]))]
     )
 
 
 def predictive(family: Family, totals: Array, n: Array, alpha: float) -> Score:
     """Return the predictive score of clusters (k, p) by weights ``n / (sum of n + alpha)``."""
     n = np.maximum(n, 1e-300)
-    return family.predictive_score(totals, np.log(n) - np.log(n.sum() + alpha))
+    return row_score(family, totals, np.log(n) - np.log(n.sum() + alpha))

@@ -34,8 +34,8 @@ from scstream.engines.dask.rows import (
 )
 from scstream.engines.dask.shard import EngineMaker, Shard, cut_evenly, joined_rows
 from scstream.families.contract import Array, Family
+from scstream.families.scale_mixture import LocationScale
 from scstream.families.scores import Labels, Points, Score
-from scstream.families.taming import Frames
 
 PATIENCE = 2.0  # seconds without an answer after which one looks whether the workers are there
 
@@ -242,9 +242,9 @@ class DaskEngine(Engine):
         """Return the sums (k, p) of the rows with gaps, completed by a score if there is one."""
         return self._summed("gap_sums_parts", k, score)[0]
 
-    def joined(self, pairs: Labels, frames: Frames) -> Array:
-        """Return the sums (m, 2, p) of pairs of clusters, tamed in a frame for each pair."""
-        return self._summed("joined_parts", pairs, frames)[0]
+    def joined(self, pairs: Labels, places: LocationScale) -> Array:
+        """Return the sums (m, 2, p) of pairs of clusters, weighted by a place for each pair."""
+        return self._summed("joined_parts", pairs, places)[0]
 
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""

@@ -17,6 +17,7 @@ from scipy import sparse
 from torch import Tensor
 
 from scstream.engines.chunks import cut
+from scstream.engines.gaps import rows_by_label
 from scstream.engines.tensors import MissingEntries, is_tensor, to_host
 from scstream.engines.torch import kernels
 from scstream.families.contract import Array, Family
@@ -181,7 +182,7 @@ def _triangle(size: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor, 
 
 def rows_of(family: Family, X: Points, device: torch.device) -> Rows:
     """Return rows in the way that suits the family; those with missing entries are refused."""
-    if isinstance(X, np.ndarray) and len(family.completed_rows(X)):
+    if isinstance(X, np.ndarray) and len(rows_by_label(family, X)):
         raise MissingEntries("The engine 'torch' has no rows that depend on their labels.")
     p, n = len(family.prior), X.shape[0]
     rows = (
