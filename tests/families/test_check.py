@@ -15,6 +15,7 @@ from examples import example_rows
 from scstream import ScStream
 from scstream.families import BY_NAME, Poisson, Product, check_family
 from scstream.families.cutting import Projection
+from scstream.families.division import Division
 
 GUIDE = Path(__file__).parents[2] / "docs" / "add-a-family.md"
 COUNTS = np.random.default_rng(0).poisson([[3.0]] * 12 + [[30.0]] * 18).astype(float)
@@ -52,8 +53,19 @@ class Doors(PlainPoisson):
     def refusal(self, x):
         return "holds a half." if np.any(x == 0.5) else None
 
+    @property
+    def division(self):
+        return DoorsDivision(self)
+
+
+class DoorsDivision(Division):
+    def __init__(self, family):
+        self.family = family
+
     def discriminant(self, first, second):
-        a, b = ((self.prior + s)[:, 1] / (self.prior + s)[:, 0] for s in (first, second))
+        a, b = (
+            (self.family.prior + s)[:, 1] / (self.family.prior + s)[:, 0] for s in (first, second)
+        )
         return np.log(b) - np.log(a), b - a
 
     def project(self, past, discriminant):
@@ -82,7 +94,8 @@ def test_a_users_family_goes_through_the_doors_of_a_built_in_one() -> None:
         family = family.prepare(points)
         T = family.statistics(points)
         groups = T[:4].sum(axis=0)[None], T[4:].sum(axis=0)[None]
-        part = family.divide(T[2:20].sum(axis=0)[None], family.boundary(*groups))[0]
+        division = family.division
+        part = division.divide(T[2:20].sum(axis=0)[None], division.boundary(*groups))[0]
         parts.append(part[[0, 2 if raw is products[1] else 1]])  # points, and the sum of counts
     np.testing.assert_allclose(parts, [parts[1]] * 3, rtol=1e-12)
 

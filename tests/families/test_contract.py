@@ -178,7 +178,7 @@ def test_divided_past_adds_up_and_no_part_is_negative(case):
     rng = np.random.default_rng(9)
     past = np.stack([[w @ T for w in rng.random((4, 30))] for _ in range(3)])  # (3, 4, p)
     groups = rng.random((2, 4, 30)) * (rng.random((2, 4, 30)) < 0.5)
-    part = family.divide(past, family.boundary(groups[0] @ T, groups[1] @ T))
+    part = family.division.divide(past, family.division.boundary(groups[0] @ T, groups[1] @ T))
     assert part.shape == past.shape
     rest = past - part
     for piece in (part, rest):
@@ -189,11 +189,11 @@ def test_divided_past_adds_up_and_no_part_is_negative(case):
 
 def test_divided_past_goes_to_the_group_that_it_is_like(case):
     family, s = case.family, case.sums()
-    boundary = family.boundary(s[[0, 1, 0, 1]], s[[1, 0, 1, 0]])
+    boundary = family.division.boundary(s[[0, 1, 0, 1]], s[[1, 0, 1, 0]])
     past = s[[0, 0, 1, 1]]
-    part = family.divide(past, boundary)
+    part = family.division.divide(past, boundary)
     share = part[:, 0] / past[:, 0]
-    if family.discriminant(s[:1], s[1:]) is None:  # by counts alone
+    if family.division.discriminant(s[:1], s[1:]) is None:  # by counts alone
         assert_allclose(share, [12.5 / 31, 18.5 / 31, 12.5 / 31, 18.5 / 31])
         assert_allclose(part, share[:, None] * past)
         return
@@ -208,7 +208,7 @@ def test_division_stands_groups_and_a_past_without_points(case, empty):
     first = nothing if empty in ("first", "both") else s[:1]
     second = nothing if empty in ("second", "both") else s[1:]
     past = nothing if empty == "past" else s.sum(axis=0)[None]
-    part = family.divide(past, family.boundary(first, second))
+    part = family.division.divide(past, family.division.boundary(first, second))
     assert np.all(np.isfinite(part))
     assert np.all((part[:, 0] >= 0) & (part[:, 0] <= past[:, 0]))
     assert np.all(np.isfinite(family.log_marginal(np.stack([part, past - part]))))

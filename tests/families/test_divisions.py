@@ -64,7 +64,7 @@ def learned(name: str, raw: Family | None = None):
 
 def values(family: Family, T: np.ndarray, discriminant) -> np.ndarray:
     """Return the discriminant at each row: its mean over that one."""
-    return family.project(T[:, None], discriminant).mean[:, 0]
+    return family.division.project(T[:, None], discriminant).mean[:, 0]
 
 
 # -- discriminants -------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_a_discriminant_is_the_log_ratio_of_the_groups_densities(name):
     family, T, first, second = learned(name)
     X = dense(family.check(np.concatenate(near_groups(name))))
     whole = ~np.isnan(X).any(axis=1)  # not all amounts are there
-    got = values(family, T, family.discriminant(first, second))[whole]
+    got = values(family, T, family.division.discriminant(first, second))[whole]
     assert_allclose(got, log_ratio(name, family, X[whole], first, second), rtol=1e-7, atol=1e-7)
     assert np.std(got) > 0.2
 
@@ -129,10 +129,10 @@ def test_the_mean_over_a_past_is_that_of_its_points(name):
     case = problem(name)
     rows = ~np.isnan(dense(case.points)).any(axis=1)  # else means are those of what is observed
     T, s = case.T[rows], case.sums()
-    cut = case.family.discriminant(s[:1], s[1:])
+    cut = case.family.division.discriminant(s[:1], s[1:])
     past = T.sum(axis=0)[None]
     expected = values(case.family, T, cut).mean()
-    assert_allclose(case.family.project(past, cut).mean, expected, rtol=1e-9, atol=1e-9)
+    assert_allclose(case.family.division.project(past, cut).mean, expected, rtol=1e-9, atol=1e-9)
 
 
 # -- variances -----------------------------------------------------------------------------------
@@ -170,11 +170,11 @@ def test_the_variance_over_a_past_is_that_of_the_familys_rows(name):
     family = made(name).prepare(x)
     T = family.statistics(x)
     first, second, past = T[:25].sum(axis=0)[None], T[25:].sum(axis=0)[None], T[10:].sum(axis=0)
-    normal, _ = family.discriminant(first, second)
+    normal, _ = family.division.discriminant(first, second)
     z = x / np.median(x) if name in ("gamma", "exponential") else family.embed(x)
     z = x if name in ("poisson", "negative-binomial", "bernoulli") else z
     expected = one_column_variance(name, family, z[10:], normal[0, 0])
-    got = family.project(past[None], family.discriminant(first, second)).variance
+    got = family.division.project(past[None], family.division.discriminant(first, second)).variance
     assert_allclose(got, expected, rtol=1e-9)
 
 
@@ -192,8 +192,8 @@ def test_the_share_of_a_past_is_what_lies_below_the_odds(name, turned):
     family, T, *groups = learned(name)
     first, second = groups[::-1] if turned else groups
     past = np.stack([T.sum(axis=0)[None], 0.1 * T[5:40].sum(axis=0)[None]])
-    part = family.divide(past, family.boundary(first, second))
-    mean, variance = family.project(past, family.discriminant(first, second))
+    part = family.division.divide(past, family.division.boundary(first, second))
+    mean, variance = family.division.project(past, family.division.discriminant(first, second))
     n = first[0, 0], second[0, 0]
     odds = np.log((n[0] + 0.5) / (n[1] + 0.5))
     assert abs(odds) > 0.9
@@ -208,9 +208,10 @@ def test_groups_that_do_not_differ_share_the_past_by_their_counts(name):
     family, T, _, _ = learned(name)
     whole = T.sum(axis=0)[None]
     past = T[:40].sum(axis=0)[None]
-    assert_allclose(family.project(past, family.discriminant(whole, whole)), 0.0, atol=1e-9)
-    boundary = family.boundary(whole, whole)._replace(log_odds=np.log([3.0]))
-    assert_allclose(family.divide(past, boundary), 0.75 * past, rtol=1e-9)
+    level = family.division.project(past, family.division.discriminant(whole, whole))
+    assert_allclose(level, 0.0, atol=1e-9)
+    boundary = family.division.boundary(whole, whole)._replace(log_odds=np.log([3.0]))
+    assert_allclose(family.division.divide(past, boundary), 0.75 * past, rtol=1e-9)
 
 
 # -- products ------------------------------------------------------------------------------------
@@ -232,8 +233,8 @@ def test_blocks_are_cut_along_the_sum_of_their_discriminants(other):
     mean = variance = 0.0
     for block in family.independent_blocks(X.shape[1]):
         own, *sums = map(block.statistics, (past, first, second))
-        projection = block.family.project(own, block.family.discriminant(*sums))
+        projection = block.family.division.project(own, block.family.division.discriminant(*sums))
         mean, variance = mean + projection.mean, variance + projection.variance
     odds = np.log(25.5 / 70.5)
-    share = family.divide(past, family.boundary(first, second))[:, 0] / past[:, 0]
+    share = family.division.divide(past, family.division.boundary(first, second))[:, 0] / past[:, 0]
     assert_allclose(share, expected_share(odds, mean, variance), rtol=1e-9)

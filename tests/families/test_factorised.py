@@ -192,7 +192,7 @@ def test_constant_columns_and_outliers_leave_all_finite(name):
     assert np.all(np.isfinite(family.log_marginal(s)))
     assert np.all(np.isfinite(family.log_predictive(X, s)))
     assert np.all(np.isfinite(family.draw(np.random.default_rng(0), family.prior + s)))
-    part = family.divide(s, family.boundary(s, s[::-1]))
+    part = family.division.divide(s, family.division.boundary(s, s[::-1]))
     assert np.all(np.isfinite(family.log_marginal(part)))
     assert np.all(np.isfinite(family.log_marginal(s - part)))
 

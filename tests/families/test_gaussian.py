@@ -145,7 +145,7 @@ def test_divided_moments_are_those_of_a_truncated_gaussian(offset):
     normal = np.array([0.8, -0.5, 1.1])
     level, sd = normal @ mean, np.sqrt(normal @ cov @ normal)
     boundary = normal[None], np.array([level + offset * sd])
-    part = case.family.divide(case.T[:12].sum(axis=0)[None], boundary)[0]
+    part = case.family.division.divide(case.T[:12].sum(axis=0)[None], boundary)[0]
     rng, size = np.random.default_rng(4), 200_000
     Z = rng.multivariate_normal(mean, cov, size)
     row, col = np.triu_indices(3)
@@ -161,10 +161,15 @@ def test_boundary_lies_between_the_groups_and_nearer_the_smaller():
     family = Gaussian().prepare(X)
     a, b = (family.statistics(x).sum(axis=0)[None] for x in (X[:200], X[200:]))
     Z = family.embed(X)
-    (normal, offset), (_, lower) = family.boundary(a, b), family.boundary(0.02 * a, b)
+    (normal, offset), (_, lower) = (
+        family.division.boundary(a, b),
+        family.division.boundary(0.02 * a, b),
+    )
     first = Z @ normal[0] < offset
     assert (first == (np.arange(400) < 200)).mean() > 0.95
-    assert np.array_equal(first, Z @ family.boundary(b, a)[0][0] > family.boundary(b, a)[1])
+    assert np.array_equal(
+        first, Z @ family.division.boundary(b, a)[0][0] > family.division.boundary(b, a)[1]
+    )
     assert abs(normal[0, 1] * Z[:, 1].std()) < 0.3 * abs(normal[0, 0] * Z[:, 0].std())
     gap = normal[0] @ (Z[200:].mean(axis=0) - Z[:200].mean(axis=0))
     assert 0.3 * gap < offset - normal[0] @ Z[:200].mean(axis=0) < 0.7 * gap
@@ -250,7 +255,7 @@ def test_degenerate_columns_are_no_obstacle(columns):
         assert np.all(np.isfinite(fitted.log_predictive(X, groups)))
         eta = fitted.draw(np.random.default_rng(9), fitted.prior + groups)
         assert np.all(np.isfinite(eta))
-        part = fitted.divide(groups, fitted.boundary(groups, groups[::-1]))
+        part = fitted.division.divide(groups, fitted.division.boundary(groups, groups[::-1]))
         assert np.all(np.isfinite(part))
         assert np.all(np.isfinite(fitted.log_marginal(groups - part)))
         assert np.all(np.isfinite(fitted.directions(groups, T[:4], np.arange(4))))

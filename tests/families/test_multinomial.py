@@ -169,7 +169,7 @@ def test_both_parts_of_a_divided_past_are_counts(name):
     rng = np.random.default_rng(3)
     past = rng.random((6, 30)) @ case.T
     groups = (rng.random((2, 6, 30)) < 0.3) @ case.T
-    part = case.family.divide(past, case.family.boundary(*groups))
+    part = case.family.division.divide(past, case.family.division.boundary(*groups))
     assert np.all(part >= 0.0)
     assert np.all(part <= past)
 

@@ -37,7 +37,7 @@ def test_a_division_follows_all_blocks_together(case):
     T = family.statistics(family.check(X))
     first, second = T[:100].sum(axis=0)[None], T[100:].sum(axis=0)[None]
     past = T.sum(axis=0)[None]
-    part = family.divide(past, family.boundary(first, second))
+    part = family.division.divide(past, family.division.boundary(first, second))
     assert part[0, 0] == pytest.approx(100, abs=3)
     assert_allclose(part[0, -1] / past[0, -1], 0.5, atol=0.03)
     own = family.independent_blocks(2)[0].statistics(part)[0]

@@ -22,11 +22,11 @@ from scstream.families.categories import (
 )
 from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Family
-from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most
 from scstream.families.product_blocks import slices
 from scstream.families.scores import LinearScore, Points, Score
+from scstream.families.share_division import CategoricalDivision
 from scstream.support.given import as_floats
 
 _MASSES = 2.0 ** np.arange(-3, 11)  # total prior counts among which the evidence chooses
@@ -298,13 +298,13 @@ class Categorical(Family):
         """The Dirichlet parameters behind a count of 0."""
         return self._prior
 
-    def _totals(self, conc: Array) -> Array:
+    def totals(self, conc: Array) -> Array:
         """Return the sums (..., d) over each column's places."""
         return np.add.reduceat(conc, self._start, axis=-1)
 
     def _log_partitions(self, tau: Array) -> Array:
         conc = tau[..., 1:]
-        out: Array = self._totals(gammaln(conc)) - gammaln(self._totals(conc))
+        out: Array = self.totals(gammaln(conc)) - gammaln(self.totals(conc))
         return out
 
     def log_partition(self, tau: Array) -> Array:
@@ -325,14 +325,14 @@ class Categorical(Family):
         eta[..., 1:] = log_g - np.repeat(total, self._width, axis=-1)
         return eta
 
-    def _shares(self, tau: Array) -> Array:
+    def shares(self, tau: Array) -> Array:
         """Return expected probabilities (..., p - 1)."""
         conc = tau[..., 1:]
-        return conc / np.repeat(self._totals(conc), self._width, axis=-1)
+        return conc / np.repeat(self.totals(conc), self._width, axis=-1)
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by the expected probabilities, which equal the predictives."""
-        log_p = np.log(self._shares(self._prior + s))
+        log_p = np.log(self.shares(self._prior + s))
         return LinearScore(np.concatenate([log_weight[:, None], log_p], axis=1))
 
     def counts_of(self, counts: Array) -> Array:
@@ -354,7 +354,7 @@ class Categorical(Family):
 
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return the clusters' expected probabilities, column after column."""
-        return {"probabilities": self._shares(tau)}
+        return {"probabilities": self.shares(tau)}
 
     def describe_columns(
         self, tau: Array, names: Sequence[Any], seen: Array | None = None
@@ -366,7 +366,7 @@ class Categorical(Family):
                 name: {"probabilities": by_label(labels[j], row[a : a + w])}
                 for j, (name, a, w) in enumerate(zip(names, self._start, self._width, strict=True))
             }
-            for row in self._shares(of_rows(tau, self._prior))
+            for row in self.shares(of_rows(tau, self._prior))
         ]
 
     def _labels(self, j: int) -> list[Any]:
@@ -376,40 +376,12 @@ class Categorical(Family):
 
     # -- moves ----------------------------------------------------------------------------------
 
-    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
-        """Propose to cut by likeness to a random point: in how many columns they agree."""
-        share = self._frequencies(s)
-        same = member[:, 1:]
-        agreeing = self._totals(same * share)  # the chance to agree, 0 where it is not observed
-        weight = 1.0 / np.sqrt(np.maximum(agreeing * (1.0 - agreeing), 0.01))
-        seen = self._totals(same)
-        out = np.zeros(s.shape)
-        out[:, 1:] = same * np.repeat(weight, self._width, axis=1)
-        out[:, 1:] -= np.repeat(weight * seen * agreeing, self._width, axis=1)
-        return out
+    @property
+    def division(self) -> CategoricalDivision:
+        """Divisions by log ratios of probabilities."""
+        return CategoricalDivision(self)
 
-    def _frequencies(self, s: Array) -> Array:
-        total = np.maximum(self._totals(s[..., 1:]), 1e-300)
-        out: Array = s[..., 1:] / np.repeat(total, self._width, axis=-1)
-        return out
-
-    def discriminant(self, first: Array, second: Array) -> Array:
-        """Return the log ratio of the groups' probabilities (k, p - 1)."""
-        a, b = (self._shares(self._prior + s) for s in (first, second))
-        return np.log(b) - np.log(a)
-
-    def project(self, past: Array, discriminant: Array) -> Projection:
-        """Return mean and variance of the log ratio over the past (..., k, p)."""
-        share = self._frequencies(past)
-        level = self._totals(share * discriminant)
-        variance = self._totals(share * discriminant**2) - level**2
-        return Projection(level.sum(axis=-1), variance.sum(axis=-1))
-
-    def cut(self, past: Array, discriminant: Array, side: Side) -> Array:
-        """Return the part of the past on the first side."""
-        level = self._totals(self._frequencies(past) * discriminant)
-        off = discriminant - np.repeat(level, self._width, axis=-1)
-        out = past * side.share[..., None]
-        moved = out[..., 1:] * (1.0 - off * side.pull[..., None])
-        out[..., 1:] = np.clip(moved, 0.0, past[..., 1:])
-        return out
+    @property
+    def widths(self) -> NDArray[np.int64]:
+        """How many places each column (d,) has."""
+        return self._width

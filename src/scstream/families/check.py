@@ -237,11 +237,11 @@ def _tails(t: _Trial) -> None:
 def _division(t: _Trial) -> None:
     """Check that directions are functionals and a divided past is two sound parts."""
     f, s = t.family, t.groups[[1, 2, 3]]
-    functional = f.directions(s, t.T[[1, 5, 8]], np.arange(3))
+    functional = f.division.directions(s, t.T[[1, 5, 8]], np.arange(3))
     if functional.shape != s.shape or not np.all(np.isfinite(functional)):
         raise t.fail("directions must return finite functionals (k, p).")
-    cut = f.boundary(s[[0, 1, 0]], s[[1, 0, 1]])
-    part = f.divide(s, cut)
+    cut = f.division.boundary(s[[0, 1, 0]], s[[1, 0, 1]])
+    part = f.division.divide(s, cut)
     for piece in (part, s - part):
         if np.any(piece[:, 0] < -1e-9) or not np.all(np.isfinite(f.log_marginal(piece))):
             raise t.fail("divide must give parts with counts of at least 0 and finite marginals.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families.dividing import Dividing
+from scstream.families.division import Division
 from scstream.families.gaps import observed_scores
 from scstream.families.row_forms import RowForms
 from scstream.families.saved import Saved
@@ -54,7 +54,7 @@ class Block(NamedTuple):
         return out
 
 
-class Family(Saved, RowForms, Dividing, ABC):
+class Family(Saved, RowForms, ABC):
     """A conjugate exponential family together with its prior.
 
     A point enters the sampler as its statistics ``T(x)``, a vector of length ``p`` whose first
@@ -225,6 +225,11 @@ class Family(Saved, RowForms, Dividing, ABC):
         Columns in no block are left out.
         """
         return [Block(self, range(d))]
+
+    @property
+    def division(self) -> Division:
+        """How clusters are divided."""
+        return Division()
 
     @property
     def tails(self) -> Tails | None:

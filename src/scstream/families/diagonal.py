@@ -14,6 +14,7 @@ from scstream.encoders import rounding
 from scstream.encoders.frame import column_frame
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Side
+from scstream.families.division import Division
 from scstream.families.evidence import (
     best_by_doubling,
     best_judged,
@@ -21,7 +22,7 @@ from scstream.families.evidence import (
     most_probable,
     step_that_suits,
 )
-from scstream.families.factorised import ColumnScore, Factorised, Plane
+from scstream.families.factorised import ColumnScore, Factorised, FactorisedDivision, Plane
 from scstream.families.gaussian import KEPT, SHARES
 from scstream.families.restraint import factors_of, middles
 from scstream.families.scores import Points, Score
@@ -342,18 +343,10 @@ class Diagonal(Factorised):
         n = np.maximum(sums[0], _TINY)
         return np.maximum(sums[2] / n - (sums[1] / n) ** 2, 0.0)
 
-    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
-        """Propose to cut columns in turn, the widest first, or towards a random point."""
-        k = len(s)
-        sums = self.split_up(s)
-        mean = sums[1] / np.maximum(sums[0], _TINY)
-        d = mean.shape[1]
-        widest = np.argsort(-self.spread(sums) / self._psi, axis=1, kind="stable")
-        column = widest[np.arange(k), (attempt // 2) % d]
-        seen, z, _ = self.split_up(member)
-        towards = (z - seen * mean) / self._psi
-        normal = np.where((attempt % 2 == 0)[:, None], np.eye(d)[column], towards)
-        return self.through(mean, normal)
+    @property
+    def division(self) -> Division:
+        """Divisions by planes, by columns in turn."""
+        return DiagonalDivision(self)
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the linear discriminant of the two groups."""
@@ -361,14 +354,37 @@ class Diagonal(Factorised):
         normal = (b.mean - a.mean) * (a.nu + b.nu) / (a.scatter + b.scatter)
         return normal, 0.5 * (normal * (a.mean + b.mean)).sum(axis=1)
 
+
+class DiagonalDivision(FactorisedDivision):
+    """Cuts Gaussian clusters of independent columns by planes."""
+
+    def __init__(self, family: Diagonal) -> None:
+        super().__init__(family)
+        self._variance: Array = family._psi
+
+    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
+        """Propose to cut columns in turn, the widest first, or towards a random point."""
+        f = self._family
+        k = len(s)
+        sums = f.split_up(s)
+        mean = sums[1] / np.maximum(sums[0], _TINY)
+        d = mean.shape[1]
+        widest = np.argsort(-f.spread(sums) / self._variance, axis=1, kind="stable")
+        column = widest[np.arange(k), (attempt // 2) % d]
+        seen, z, _ = f.split_up(member)
+        towards = (z - seen * mean) / self._variance
+        normal = np.where((attempt % 2 == 0)[:, None], np.eye(d)[column], towards)
+        return f.through(mean, normal)
+
     def cut(self, past: Array, discriminant: Plane, side: Side) -> Array:
         """Return the truncated moments of the past, seen as one Gaussian, on a side."""
-        sums = self.split_up(past)
+        f = self._family
+        sums = f.split_up(past)
         mean = sums[1] / np.maximum(sums[0], _TINY)
-        variance = self.spread(sums)
+        variance = f.spread(sums)
         along = discriminant[0] * variance
         out = past * side.share[..., None]
-        count, z, zz = self.split_up(out)
+        count, z, zz = f.split_up(out)
         centre = mean - along * side.pull[..., None]
         z[...] = count * centre
         narrowed = np.maximum(variance - side.narrow[..., None] * along**2, 0.0)

@@ -18,6 +18,7 @@ from scipy.special import gammaln, ive
 from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
+from scstream.families.division import Division
 from scstream.families.evidence import best_judged
 from scstream.families.merging import best_merged
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
@@ -238,6 +239,22 @@ class Directional(Family):
 
     # -- moves ----------------------------------------------------------------------------------
 
+    @property
+    def division(self) -> Division:
+        """Divisions by planes."""
+        return DirectionalDivision(self)
+
+    def embed(self, X: Points) -> Array:
+        """Return the directions themselves."""
+        return np.asarray(X)
+
+
+class DirectionalDivision(Division):
+    """Cuts clusters of directions by planes."""
+
+    def __init__(self, family: Directional) -> None:
+        self._family, self._kappa = family, family._kappa
+
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
         """Propose to cut towards a random point."""
         mean = s[:, 1:] / np.maximum(s[:, :1], 1e-300)
@@ -246,7 +263,7 @@ class Directional(Family):
 
     def discriminant(self, first: Array, second: Array) -> Array:
         """Return the normals (k, d) of planes between the two groups' mean directions."""
-        a, b = (self.describe(self._prior + s)["mean"] for s in (first, second))
+        a, b = (self._family.describe(self._family.prior + s)["mean"] for s in (first, second))
         return self._kappa * (b - a)
 
     def project(self, past: Array, discriminant: Array) -> Projection:
@@ -264,10 +281,6 @@ class Directional(Family):
         longest = np.maximum(np.linalg.norm(moved, axis=-1, keepdims=True), 1.0)
         out[..., 1:] = out[..., :1] * moved / longest
         return out
-
-    def embed(self, X: Points) -> Array:
-        """Return the directions themselves."""
-        return np.asarray(X)
 
 
 @dataclass(frozen=True)

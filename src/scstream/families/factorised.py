@@ -19,6 +19,7 @@ from scstream import core
 from scstream.families.columns import columns_of, finite_numbers
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
+from scstream.families.division import Division
 from scstream.families.evidence import at_most
 from scstream.families.scores import Labels, LinearScore, Points, to_dense
 
@@ -128,13 +129,10 @@ class Factorised(Family):
         out: NDArray[np.int64] = np.argmax(level, axis=0)
         return out
 
-    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
-        """Propose to cut towards a random point, in units of the columns' deviations."""
-        sums = self.split_up(s)
-        mean = sums[1] / np.maximum(sums[0], _TINY)
-        seen, x = self.split_up(member)[:2]
-        normal = (x - seen * mean) / np.maximum(self.spread(sums), 1e-12)
-        return self.through(mean, normal)
+    @property
+    def division(self) -> Division:
+        """Divisions by planes."""
+        return FactorisedDivision(self)
 
     def through(self, mean: Array, normal: Array) -> Array:
         """Return the functionals (k, p) of T with the given normals that vanish at the means.
@@ -145,25 +143,6 @@ class Factorised(Family):
         out = np.zeros((k, 1 + self.n_statistics * d))
         out[:, 1 : 1 + d] = -normal * mean
         out[:, 1 + d : 1 + 2 * d] = normal
-        return out
-
-    def project(self, past: Array, discriminant: Plane) -> Projection:
-        """Return mean and variance of the discriminant over the past (..., k, p)."""
-        normal, offset = discriminant
-        sums = self.split_up(past)
-        mean = sums[1] / np.maximum(sums[0], _TINY)
-        level = (normal * mean).sum(axis=-1) - offset
-        return Projection(level, (normal**2 * self.spread(sums)).sum(axis=-1))
-
-    def cut(self, past: Array, discriminant: Plane, side: Side) -> Array:
-        """Return the part of the past on a side, its means moved along the discriminant."""
-        sums = self.split_up(past)
-        mean = sums[1] / np.maximum(sums[0], _TINY)
-        along = discriminant[0] * self.spread(sums)
-        out = past * side.share[..., None]
-        new = self.split_up(out)
-        low, high = self.bounds(sums, new[0])
-        new[1][...] = np.clip(new[0] * (mean - along * side.pull[..., None]), low, high)
         return out
 
     def bounds(self, sums: list[Array], count: Array) -> tuple[Array, Array]:
@@ -185,6 +164,47 @@ class Factorised(Family):
     def spread_out(self, X: Array) -> Array:
         """Return entries in a scale in which their deviation within a cluster is about the same."""
         return X
+
+
+class FactorisedDivision(Division):
+    """Cuts clusters by planes along which their columns are independent."""
+
+    def __init__(self, family: Factorised) -> None:
+        self._family = family
+
+    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
+        """Propose to cut towards a random point, in units of the columns' deviations."""
+        f = self._family
+        sums = f.split_up(s)
+        mean = sums[1] / np.maximum(sums[0], _TINY)
+        seen, x = f.split_up(member)[:2]
+        normal = (x - seen * mean) / np.maximum(f.spread(sums), 1e-12)
+        return f.through(mean, normal)
+
+    def discriminant(self, first: Array, second: Array) -> Plane:
+        """Return normals (k, d) and offsets (k,) of the discriminant of groups (k, p) each."""
+        return self._family.discriminant(first, second)
+
+    def project(self, past: Array, discriminant: Plane) -> Projection:
+        """Return mean and variance of the discriminant over the past (..., k, p)."""
+        f = self._family
+        normal, offset = discriminant
+        sums = f.split_up(past)
+        mean = sums[1] / np.maximum(sums[0], _TINY)
+        level = (normal * mean).sum(axis=-1) - offset
+        return Projection(level, (normal**2 * f.spread(sums)).sum(axis=-1))
+
+    def cut(self, past: Array, discriminant: Plane, side: Side) -> Array:
+        """Return the part of the past on a side, its means moved along the discriminant."""
+        f = self._family
+        sums = f.split_up(past)
+        mean = sums[1] / np.maximum(sums[0], _TINY)
+        along = discriminant[0] * f.spread(sums)
+        out = past * side.share[..., None]
+        new = f.split_up(out)
+        low, high = f.bounds(sums, new[0])
+        new[1][...] = np.clip(new[0] * (mean - along * side.pull[..., None]), low, high)
+        return out
 
 
 class Rated(Factorised):

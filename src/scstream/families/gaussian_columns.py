@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scstream import core
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion, GaussianCompletion, filled, rows_with_gaps
-from scstream.families.gaussian_cuts import GaussianCuts
+from scstream.families.gaussian_division import GaussianDivision
 from scstream.families.gaussian_scores import shared
 from scstream.families.how_many import LEAST, MOST
+from scstream.families.normal_wishart import NormalWishart
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
 from scstream.families.subspace import Subspace
@@ -27,7 +28,7 @@ MOST_DESCRIBED = 1000  # columns of which a cluster shows all covariances
 Carry = Callable[[Array], Array]  # statistics (..., p) of clusters to those in other directions
 
 
-class GaussianColumns(GaussianCuts):
+class GaussianColumns(NormalWishart):
     """The columns of the rows, and the frame and directions in which the family computes."""
 
     mean: ArrayLike | None  # what the user gave, see `Gaussian`
@@ -116,6 +117,11 @@ class GaussianColumns(GaussianCuts):
         zz = zz + cross + cross.transpose(0, 2, 1) + n[:, None, None] * np.outer(shift, shift)
         row, col = upper(d)
         return np.column_stack([n, z + n[:, None] * shift, zz[:, row, col]])
+
+    @property
+    def division(self) -> GaussianDivision:
+        """Divisions by planes."""
+        return GaussianDivision(self)
 
     # -- many columns ----------------------------------------------------------------------------
 

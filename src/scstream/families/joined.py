@@ -12,6 +12,7 @@ from scipy import sparse
 
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
+from scstream.families.division import Division
 from scstream.families.gaps import Completion
 from scstream.families.product_blocks import slices
 from scstream.families.product_scores import SumScore, completion_of
@@ -49,7 +50,7 @@ class Joined(Family):
 
     def _divided(self, s: Array) -> list[Array]:
         """Return each part of statistics (..., p), the count in front of each."""
-        return [np.concatenate([s[..., :1], s[..., part]], axis=-1) for part in self._parts]
+        return divided(self._parts, s)
 
     def _divided_posterior(self, tau: Array) -> list[Array]:
         """Return each part's ``tau`` (..., p)."""
@@ -228,36 +229,55 @@ class Joined(Family):
 
     # -- moves ----------------------------------------------------------------------------------
 
+    @property
+    def division(self) -> Division:
+        """Divisions by the sum of the parts' discriminants."""
+        return JoinedDivision([family.division for family in self._families], self._parts)
+
+
+class JoinedDivision(Division):
+    """Cuts clusters whose rows have independent parts, each with a division of its own."""
+
+    def __init__(self, each: Sequence[Division], parts: Sequence[slice]) -> None:
+        self._each, self._parts = each, parts
+
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
         """Propose to cut by one part in turn, or by all of them together."""
-        m = len(self._families)
+        m = len(self._each)
         turn, attempt = attempt % (m + 1), attempt // (m + 1)
         found = []
-        for i, (family, own, point) in enumerate(
-            zip(self._families, self._divided(s), self._divided(member), strict=True)
+        for i, (division, own, point) in enumerate(
+            zip(self._each, divided(self._parts, s), divided(self._parts, member), strict=True)
         ):
-            alone = family.directions(own, point, attempt)
-            together = family.directions(own, point, 2 * attempt + 1)
+            alone = division.directions(own, point, attempt)
+            together = division.directions(own, point, 2 * attempt + 1)
             used = np.where((turn == i)[:, None], alone, 0.0)
             found.append(np.where((turn == m)[:, None], together, used))
         return _summed(found)
 
     def discriminant(self, first: Array, second: Array) -> list[Any]:
         """Return the parts' discriminants, whose sum it is."""
-        groups = zip(self._families, self._divided(first), self._divided(second), strict=True)
-        return [family.discriminant(a, b) for family, a, b in groups]
+        groups = zip(
+            self._each, divided(self._parts, first), divided(self._parts, second), strict=True
+        )
+        return [division.discriminant(a, b) for division, a, b in groups]
 
     def project(self, past: Array, discriminant: list[Any]) -> Projection:
         """Return the sums of the parts' means and variances, which are independent."""
-        pieces = zip(self._families, self._divided(past), discriminant, strict=True)
-        each = [family.project(own, cut) for family, own, cut in pieces]
+        pieces = zip(self._each, divided(self._parts, past), discriminant, strict=True)
+        each = [division.project(own, cut) for division, own, cut in pieces]
         return Projection(*(np.sum(both, axis=0) for both in zip(*each, strict=True)))
 
     def cut(self, past: Array, discriminant: list[Any], side: Side) -> Array:
         """Return the parts of the past on a side of their common discriminant."""
-        pieces = zip(self._families, self._divided(past), discriminant, strict=True)
-        parts = [family.cut(own, cut, side) for family, own, cut in pieces]
+        pieces = zip(self._each, divided(self._parts, past), discriminant, strict=True)
+        parts = [division.cut(own, cut, side) for division, own, cut in pieces]
         return np.concatenate([parts[0], *(part[..., 1:] for part in parts[1:])], axis=-1)
+
+
+def divided(parts: Sequence[slice], s: Array) -> list[Array]:
+    """Return parts of statistics (..., p), the count in front of each."""
+    return [np.concatenate([s[..., :1], s[..., part]], axis=-1) for part in parts]
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -17,10 +17,10 @@ from scstream.families.bursts import frequencies, mean_by_repeats, mean_by_shari
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array, Family
 from scstream.families.count_scores import CountRows, CountScore
-from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most, most_probable
 from scstream.families.scores import Labels, Points, Score
+from scstream.families.share_division import CountDivision
 from scstream.support.given import positive_vector
 from scstream.support.threads import over_slices
 
@@ -31,9 +31,7 @@ _BURSTS = 2.5
 _MANY = 32.0  # counts of rows for each category, with which their prior hardly matters
 _WEAKER = 0.25  # of a prior: the next weaker one that is tried
 _LEAST = 16.0  # what the weakest counts, all categories together
-_IN_CACHE = 2**15  # entries of clusters that are worked on while they are at hand
 _SHARED = 2**18  # entries of clusters from which their log marginals are work for threads
-_TINY = 1e-300
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
 
@@ -281,37 +279,10 @@ class Multinomial(Family):
         """Score points by Dirichlet-multinomial predictives."""
         return CountScore(self._prior, np.ascontiguousarray(s, dtype=np.float64), log_weight)
 
-    def discriminant(self, first: Array, second: Array) -> Array:
-        """Return the log ratio of the groups' expected probabilities (k, d)."""
-        prior, normal = self._prior[1:], np.empty((len(first), first.shape[1] - 1))
-        step = max(1, _IN_CACHE // normal.shape[1])
-        for start in range(0, len(first), step):
-            rows = slice(start, start + step)
-            a, b = first[rows, 1:] + prior, np.add(second[rows, 1:], prior, out=normal[rows])
-            mass = a.sum(axis=1, keepdims=True) / b.sum(axis=1, keepdims=True)
-            b /= a
-            np.log(b, out=b)
-            b += np.log(mass)
-        return normal
-
-    def project(self, past: Array, discriminant: Array) -> Projection:
-        """Return how rows of one multinomial with the past's (..., k, p) shares lie."""
-        n, rest = np.maximum(past[..., 0], _TINY), self._from_middle(past, discriminant)
-        mean = (past[..., 1:] * discriminant).sum(axis=-1) / n
-        return Projection(mean, (past[..., 1:] * rest * discriminant).sum(axis=-1) / n)
-
-    def cut(self, past: Array, discriminant: Array, side: Side) -> Array:
-        """Return a share of the past; only what goes along with the discriminant changes."""
-        x, share, pull = past[..., 1:], side.share[..., None], side.pull[..., None]
-        moved = share * x * (1.0 - self._from_middle(past, discriminant) * pull)
-        return np.concatenate([past[..., :1] * share, np.clip(moved, 0.0, x)], axis=-1)
-
-    def _from_middle(self, past: Array, discriminant: Array) -> Array:
-        """Return the discriminant (..., k, d) of categories from its mean over single trials."""
-        x = past[..., 1:]
-        trials = np.maximum(x.sum(axis=-1, keepdims=True), _TINY)
-        out: Array = discriminant - (x * discriminant).sum(axis=-1, keepdims=True) / trials
-        return out
+    @property
+    def division(self) -> CountDivision:
+        """Divisions by log ratios of probabilities."""
+        return CountDivision(self._prior)
 
     def embed(self, X: Points) -> Points:
         """Return square roots of the rows' proportions (their distance is Hellinger's)."""

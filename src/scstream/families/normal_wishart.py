@@ -83,14 +83,14 @@ class NormalWishart(Family):
 
         if any(shared(fill, len(s), len(self._m))):
             bad = np.isnan(log_det)
-            rows, mean = self._mended(s[bad])
+            rows, mean = self.mended(s[bad])
             new, level = np.empty(rows.shape), np.empty(len(rows))
             aim = vector[bad] if len(vector) else mean
             core.factor(rows[:, None], np.zeros(rows.shape[1]), aim, new, level)
             out[bad], log_det[bad] = new, level
         return out, log_det
 
-    def _mended(self, s: Array) -> tuple[Array, Array]:
+    def mended(self, s: Array) -> tuple[Array, Array]:
         """Return posteriors (k, p) of groups (k, g, p) whose scatter rounding spoiled, and means.
 
         They have the first groups' counts, means of 0, and the scatters of all with eigenvalues
@@ -123,7 +123,7 @@ class NormalWishart(Family):
 
         if any(shared(fill, len(flat), len(self._m))):
             bad = np.isnan(out)
-            rows, _ = self._mended(flat[bad, None] + (prior - self._prior))
+            rows, _ = self.mended(flat[bad, None] + (prior - self._prior))
             level = np.empty(len(rows))
             core.log_normalisers(rows, np.zeros(len(prior)), more, level)
             out[bad] = level
@@ -165,7 +165,7 @@ class NormalWishart(Family):
 
         if any(shared(fill, len(s), d)):
             bad = np.isnan(const)
-            rows, _ = self._mended(s[bad, None])
+            rows, _ = self.mended(s[bad, None])
             new, level, same = np.empty(rows.shape), np.empty(len(rows)), np.empty(len(rows))
             core.predictives(rows, np.zeros(rows.shape[1]), more, log_weight[bad], new, level, same)
             factors, _ = self._factored(s[:, None], np.empty((0, d)))

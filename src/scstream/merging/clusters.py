@@ -179,12 +179,12 @@ def label_entropy(family: Family, first: Array, second: Array) -> Array:
     The log odds of a row are taken to be normal within each of the two. NaN where the family has no
     discriminant.
     """
-    discriminant = family.discriminant(first, second)
+    discriminant = family.division.discriminant(first, second)
     if discriminant is None:
         return np.full(len(first), np.nan)
     odds, out = log_odds(first, second), np.zeros(len(first))
     for sums in (first, second):
-        mean, variance = family.project(sums, discriminant)
+        mean, variance = family.division.project(sums, discriminant)
         t = (odds - mean)[:, None] + np.sqrt(variance)[:, None] * _NODES
         out += sums[:, 0] * (_binary_entropy(t) @ (_WEIGHTS / _WEIGHTS.sum()))
     return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -73,9 +74,9 @@ def learn_first(
         if recipe.progress is None:
             announce_long_start(X, n, p, rules)
     old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
-    steps, state = begun(
-        family, engine, (rng, seed, n_batches), recipe, batch.labels, X, weight, old_ids
-    )
+    draws = rng, seed, n_batches
+    family = tails_for(family, X, weight, partial(fitted, draws, recipe), rules)
+    steps, state = begun(family, engine, draws, recipe, batch.labels, X, weight, old_ids)
     state = _numbered(engine, state, batch.time, 0)
     again = False
     if learner is not None:
@@ -120,30 +121,27 @@ def begun(
 ) -> tuple[Context, State]:  # fmt: skip
     """Return the steps of a batch and the clusters that they found, see `_found`.
 
-    Draws are by a copy of a generator, a seed and the number of the batch, whatever was tried
-    before to choose a prior and tails.
+    Draws are by a copy of a generator, a seed and the number of the batch.
     """
     rng, seed, n_batches = draws
-
-    def once(
-        family: Family, engine: Engine, recipe: Recipe, labels: Labels | None, X: Points,
-        weight: Array, old_ids: Labels,
-    ) -> tuple[Context, State]:  # fmt: skip
-        load_rows(engine, family, X, weight, n_batches)
-        outliers = _outliers(engine, family, recipe, X.shape[1])
-        steps = Context(
-            family, engine, copied(rng), recipe.alpha, seed, n_batches, outliers, recipe.rules
-        )
-        return steps, _found(steps, recipe, labels, X, weight, old_ids)
-
-    def trial(family: Family, X: Points, weight: Array) -> tuple[Context, State]:
-        plain = replace(recipe, outlier_weight=0.0, progress=None)
-        return once(family, CpuEngine(threads_allowed()), plain, None, X, weight, old_ids[:0])
-
     if labels is None:
         family = prior_for(family, draws, recipe, X, weight)
-    family = tails_for(family, X, weight, trial, recipe.rules)
-    return once(family, engine, recipe, labels, X, weight, old_ids)
+    load_rows(engine, family, X, weight, n_batches)
+    outliers = _outliers(engine, family, recipe, X.shape[1])
+    steps = Context(
+        family, engine, copied(rng), recipe.alpha, seed, n_batches, outliers, recipe.rules
+    )
+    return steps, _found(steps, recipe, labels, X, weight, old_ids)
+
+
+def fitted(
+    draws: tuple[np.random.Generator, int, int], recipe: Recipe, family: Family, X: Points,
+    weight: Array,
+) -> tuple[Context, State]:  # fmt: skip
+    """Return the clusters of some rows, learned as a first batch beside what is learned."""
+    plain = replace(recipe, outlier_weight=0.0, progress=None)
+    none = np.zeros(0, dtype=np.int64)
+    return begun(family, CpuEngine(threads_allowed()), draws, plain, None, X, weight, none)
 
 
 def _found(

@@ -9,11 +9,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines import CpuEngine, Engine, RemoteRows
+from scstream.engines import Engine, RemoteRows
 from scstream.engines.tensors import to_host
-from scstream.families import Family
 from scstream.families.contract import Array
-from scstream.families.scores import Labels, Points
+from scstream.families.scores import Labels
 from scstream.families.widening import MODEL, Widening
 from scstream.sampler.background import arising, background_of, left_after
 from scstream.sampler.batch import later_batch, redraw_for_memory
@@ -25,7 +24,7 @@ from scstream.sampler.challenger import (
 )
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context
-from scstream.sampler.first import begun, learn_first
+from scstream.sampler.first import fitted, learn_first
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labelled, outcome_of
@@ -40,7 +39,7 @@ from scstream.sampler.warmup import is_due, kept_with
 from scstream.sampler.window import Forgetting
 from scstream.support.frozen import changed
 from scstream.support.generators import copied
-from scstream.support.threads import beside, threads_allowed
+from scstream.support.threads import beside
 
 
 def learn(
@@ -66,7 +65,7 @@ def learn(
     due = few or number % rules.alike_looks == 0 or number & (number - 1) == 0
     if due and even and rules.alike < 1.0 and new.family.real:
         before = new.alike
-        fit = partial(_fitted, new, recipe)
+        fit = partial(fitted, _draws(new), recipe)
         better = partial(predicts_later_rows, family=recipe.family, fit=fit, rules=rules)
         alike = before.after(batch, outcome.labels, rules, better)
         if alike.weight != before.weight and learner is None:
@@ -191,7 +190,7 @@ def _learn_later(
     if (born or joined or len(past.ids) == 1) and is_beyond(learner.family, batch, recipe):
         return None, None
     if born or joined:
-        fit = partial(_fitted, learner, recipe)
+        fit = partial(fitted, _draws(learner), recipe)
         verdict = challenged(learner, past, steps, state, batch, recipe, fit)
         if verdict.begin_anew:
             return None, np.append(state.ids, -1)[engine.first_labels(batch.X.shape[0])]
@@ -243,13 +242,9 @@ def _noting(batch: Batch, change: str) -> Batch:
     return replace(batch, widened=(*batch.widened, Widening("", MODEL, change)))
 
 
-def _fitted(
-    learner: Learner, recipe: Recipe, family: Family, X: Points, weight: Array
-) -> tuple[Context, State]:
-    """Return the clusters of some rows, learned as a first batch."""
-    draws, nothing = (learner.rng, learner.seed, learner.n_batches), np.zeros(0, dtype=np.int64)
-    plain = replace(recipe, outlier_weight=0.0, progress=None)
-    return begun(family, CpuEngine(threads_allowed()), draws, plain, None, X, weight, nothing)
+def _draws(learner: Learner) -> tuple[np.random.Generator, int, int]:
+    """Return what the next batch's draws follow from."""
+    return learner.rng, learner.seed, learner.n_batches
 
 
 def _run_later(

@@ -117,16 +117,18 @@ def _judged_at_once(
 
 def first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array) -> Array:
     """Return the past (b, k, p) of the first sides (k, 2, p) of the chosen clusters."""
-    wholes, family = state.window.wholes, ctx.family
+    wholes, division = state.window.wholes, ctx.family.division
     first: Array = np.zeros(wholes.shape)
     if not ctx.rules.cut_past:
         first = 0.5 * wholes
     elif 2 * np.count_nonzero(chosen) >= len(chosen):  # to take them out would take longer
-        first = family.divide(wholes, family.boundary(current[:, 0], current[:, 1]))
+        first = division.divide(wholes, division.boundary(current[:, 0], current[:, 1]))
     else:
         which = np.flatnonzero(chosen)
         some = current[which]
-        first[:, which] = family.divide(wholes[:, which], family.boundary(some[:, 0], some[:, 1]))
+        first[:, which] = division.divide(
+            wholes[:, which], division.boundary(some[:, 0], some[:, 1])
+        )
     return first
 
 
@@ -136,9 +138,9 @@ def _cuts(ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None
     eta, which = np.zeros((state.k, 2, state.past.shape[2])), _who(chosen)
     attempt, current = state.attempt[which], state.current[which]
     member = np.zeros(current.shape)
-    if ctx.family.needs_members(attempt):
+    if ctx.family.division.needs_members(attempt):
         member = ctx.engine.members(state.k, key)[which]
-    eta[which, 1] = ctx.family.directions(current, member, attempt)
+    eta[which, 1] = ctx.family.division.directions(current, member, attempt)
     return eta.reshape(2 * state.k, -1)
 
 

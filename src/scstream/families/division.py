@@ -1,4 +1,4 @@
-"""How a family proposes to divide clusters, and divides their past."""
+"""How clusters are divided: what proposes it, and what becomes of their past."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Boundary(NamedTuple):
     log_odds: Array
 
 
-class Dividing:
-    """The part of a family that divides clusters. By default in proportion to what is there now."""
+class Division:
+    """How clusters of any family are divided: in proportion to what is there now."""
 
     def needs_members(self, attempt: NDArray[np.int64]) -> bool:
         """Whether `directions` looks at the members, given how often each was tried (k,)."""

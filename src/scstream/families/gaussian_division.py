@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scstream import core
 from scstream.families.contract import Array
 from scstream.families.cutting import CERTAIN, Projection, Side, log_odds
+from scstream.families.division import Division
 from scstream.families.gaussian_scores import shared
 from scstream.families.normal_wishart import NormalWishart
 from scstream.families.packed import moments, unpack, upper
@@ -15,8 +16,12 @@ from scstream.families.packed import moments, unpack, upper
 AXES = 4  # principal axes of a cluster along which it is cut in turn
 
 
-class GaussianCuts(NormalWishart):
-    """The moves of Gaussian clusters."""
+class GaussianDivision(Division):
+    """Cuts Gaussian clusters by planes."""
+
+    def __init__(self, family: NormalWishart) -> None:
+        self._family = family
+        self._prior, self._more, _, self._d = family.numbers
 
     def needs_members(self, attempt: NDArray[np.int64]) -> bool:
         """Whether some cluster is to be cut towards a random point."""
@@ -27,7 +32,7 @@ class GaussianCuts(NormalWishart):
 
         First in the deviations of the expected covariance, then in those of the columns.
         """
-        d, out, s = len(self._m), np.empty(s.shape), np.ascontiguousarray(s)
+        d, out, s = self._d, np.empty(s.shape), np.ascontiguousarray(s)
 
         def fill(cut: slice) -> None:
             some = s[cut], member[cut], attempt[cut]
@@ -38,16 +43,16 @@ class GaussianCuts(NormalWishart):
 
     def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
         """Return Fisher's linear discriminant: normals (k, d) and offsets (k,)."""
-        both, more = np.stack([first, second], axis=1), self._nu - self._kappa
-        normal, offset = np.empty((len(first), len(self._m))), np.empty(len(first))
+        both = np.stack([first, second], axis=1)
+        normal, offset = np.empty((len(first), self._d)), np.empty(len(first))
 
         def fill(cut: slice) -> int:
-            return core.boundaries(both[cut], self._prior, more, normal[cut], offset[cut])
+            return core.boundaries(both[cut], self._prior, self._more, normal[cut], offset[cut])
 
-        if any(shared(fill, len(both), len(self._m))):
+        if any(shared(fill, len(both), self._d)):
             bad = np.isnan(offset)
-            post, d = self.posterior(self._prior + both[bad]), len(self._m)
-            scatter = unpack(self._mended(both[bad])[0][:, 1 + d :], d)
+            post, d = self._family.posterior(self._prior + both[bad]), self._d
+            scatter = unpack(self._family.mended(both[bad])[0][:, 1 + d :], d)
             way = (post.mean[:, 1] - post.mean[:, 0])[..., None]
             normal[bad] = post.nu.sum(axis=1)[:, None] * np.linalg.solve(scatter, way)[..., 0]
             middle = (normal[bad] * post.mean.mean(axis=1)).sum(axis=1)
@@ -69,13 +74,13 @@ class GaussianCuts(NormalWishart):
     def project(self, past: Array, discriminant: tuple[Array, Array]) -> Projection:
         """Return mean and variance of the discriminant over a past (..., k, p)."""
         normal, offset = discriminant
-        mean, cov = moments(past, len(self._m))
+        mean, cov = moments(past, self._d)
         variance = (normal * (cov @ normal[..., None])[..., 0]).sum(axis=-1)
         return Projection((normal * mean).sum(axis=-1) - offset, np.maximum(variance, 0.0))
 
     def cut(self, past: Array, discriminant: tuple[Array, Array], side: Side) -> Array:
         """Return a share of the past, moved and narrowed along the discriminant."""
-        d = len(self._m)
+        d = self._d
         mean, cov = moments(past, d)
         along = (cov @ discriminant[0][..., None])[..., 0]
         mean = mean - along * side.pull[..., None]
