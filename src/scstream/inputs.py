@@ -28,6 +28,7 @@ from scstream.families.columns import (
     warn_of_unknown,
 )
 from scstream.families.contract import Array
+from scstream.families.gaps import gap_rows
 from scstream.families.scores import Points
 from scstream.families.widening import Widening, new_categories
 from scstream.sampler.learner import Learner
@@ -71,7 +72,7 @@ class TakesRows:
             known = learner.family.meet(table, before)
             learner = learner if known is learner.family else replace(learner, family=known)
         points = family.check(table)
-        if first and len(family.gaps(points[:1])) and np.isnan(points).all():
+        if first and len(gap_rows(family, points[:1])) and np.isnan(points).all():
             raise ValueError("Every entry of the first batch is missing: nothing can be learned.")
         weight = check.check_weight(sample_weight, points.shape[0], shared=engine.takes_tensors)
         if first or self._seen is not None:

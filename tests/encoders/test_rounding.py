@@ -102,7 +102,7 @@ def test_a_model_that_was_saved_goes_on_with_the_same_places(family, tmp_path):
     again = ScStream.load(tmp_path / "model")
     for X in batches[1:]:
         assert_array_equal(again.partial_fit(X).labels_, model.partial_fit(X).labels_)
-    assert again._learner.family.is_coarse()
+    assert again._learner.family.rounding is not None
     assert again.history_[-1] == model.history_[-1]
 
 
@@ -110,8 +110,8 @@ def test_a_prior_that_is_given_leaves_numbers_as_they_are():
     from scstream import Gaussian
 
     X = np.round(np.random.default_rng(0).normal(size=(200, 2)))
-    assert Gaussian().prepare(X).is_coarse()
-    assert not Gaussian(cov=1.0).prepare(X).is_coarse()
+    assert Gaussian().prepare(X).rounding is not None
+    assert Gaussian(cov=1.0).prepare(X).rounding is None
 
 
 @pytest.mark.parametrize("family", ["gaussian", "diagonal"])

@@ -6,6 +6,7 @@ from reference import gaps as reference
 
 from scstream import Gaussian
 from scstream.engines import CpuEngine, Key
+from scstream.families.gaps import filled_rows
 
 
 @pytest.mark.slow
@@ -18,7 +19,7 @@ def test_batches_whose_statistics_are_not_kept_are_as_their_parts(best):
     X[rng.random(X.shape) < 0.002] = np.nan
     X[5] = np.nan
     family = Gaussian().prepare(X)
-    T = family.statistics(family.filled(X[:3000]))
+    T = family.statistics(filled_rows(family, X[:3000]))
     groups = np.stack([T[y[:3000] == c].sum(axis=0) for c in range(3)])
     score = family.predictive_score(groups, np.zeros(3))
     sub = family.predictive_score(0.5 * np.repeat(groups, 2, axis=0), np.zeros(6))
@@ -45,7 +46,7 @@ def test_sums_of_rows_with_gaps_are_those_expected_and_change_nothing():
     X[rng.random(X.shape) < 0.3] = np.nan
     X[7] = np.nan
     family, weight = Gaussian().prepare(X), rng.uniform(0.5, 2.0, n)
-    T = family.statistics(family.filled(X))
+    T = family.statistics(filled_rows(family, X))
     groups = np.stack([T[y == c].sum(axis=0) for c in range(k)])
     score = family.predictive_score(groups, np.zeros(k))
     sub = family.predictive_score(0.5 * np.repeat(groups, 2, axis=0), np.zeros(2 * k))

@@ -45,7 +45,7 @@ def test_coarse_numbers_of_tensors_are_those_of_arrays(options):
         got = tensors.partial_fit(torch.from_numpy(X)).labels_
         assert isinstance(got, torch.Tensor)
         assert_array_equal(got.numpy(), expected)
-    assert arrays._learner.family.is_coarse()
+    assert arrays._learner.family.rounding is not None
 
 
 @pytest.mark.parametrize("engine", ["cpu", "torch"])

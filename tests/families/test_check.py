@@ -166,6 +166,12 @@ class Moving(PlainPoisson):
 
 
 class Greedy(PlainPoisson):
+    @property
+    def division(self):
+        return Twice()
+
+
+class Twice(Division):
     def divide(self, past, boundary):
         return 2.0 * past
 

@@ -72,22 +72,24 @@ def test_shares_of_0_are_somewhere_below_the_others() -> None:
     X = np.where(SHARES < 0.08, 0.0, SHARES)
     X /= X.sum(axis=1, keepdims=True)
     family, points = prepared(Composition(), X)
-    assert family.is_coarse()
-    assert not prepared(Composition(), SHARES)[0].is_coarse()
+    assert family.rounding is not None
+    assert prepared(Composition(), SHARES)[0].rounding is None
     least = np.quantile(X[:, 2][X[:, 2] > 0.0], 0.01)
     zero = np.column_stack([x < np.quantile(x[x > 0.0], 0.01) * (x == 0.0).any() for x in X.T])
-    got = family.form.decode(family.unrounded(points, 3))
+    got = family.form.decode(family.rounding.spread(points, 3))
     assert_array_equal(np.any(got != family.form.decode(points), axis=1), zero.any(axis=1))
     low = got[:, 2][zero[:, 2]] / got[:, 0][zero[:, 2]] * X[:, 0][zero[:, 2]]
     assert low.min() < 0.3 * least < 0.9 * least < low.max() < 1.001 * least
     others = ~zero[:, :2].any(axis=1)  # stay what they are, by their ratios
     assert_allclose((got[:, 0] / got[:, 1])[others], X[others, 0] / X[others, 1])
-    assert_array_equal(family.unrounded(points[7:], 3, 7), family.unrounded(points, 3)[7:])
-    assert np.any(family.unrounded(points, 4) != family.unrounded(points, 3))
+    assert_array_equal(
+        family.rounding.spread(points[7:], 3, 7), family.rounding.spread(points, 3)[7:]
+    )
+    assert np.any(family.rounding.spread(points, 4) != family.rounding.spread(points, 3))
     again = restored(Composition(), saved_of(family))
-    assert_array_equal(again.unrounded(points, 3), family.unrounded(points, 3))
+    assert_array_equal(again.rounding.spread(points, 3), family.rounding.spread(points, 3))
     gap = family.check(np.full((2, 3), np.nan))
-    assert np.isnan(family.unrounded(gap, 3)).all()
+    assert np.isnan(family.rounding.spread(gap, 3)).all()
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_predictives_of_rows_with_gaps_are_the_marginals_of_student_densities(d)
 def test_drawn_parameters_score_rows_with_gaps_by_marginals_of_normal_densities(d):
     family, X, groups = prepared(d, 10 + d)
     score = family.sampled_score(np.random.default_rng(0), groups, WEIGHT)
-    completion = family.completion(score)
+    completion = family.imputation.completion(score)
     T, shift = family.statistics(X), 0.5 * d * np.log(2.0 * np.pi)
     found = completion.block(T)
     row, col = np.triu_indices(d)
@@ -76,7 +76,7 @@ def test_expected_statistics_are_those_of_conditional_distributions(d):
     family, X, groups = prepared(d, 20 + d)
     T = family.statistics(X)
     z = np.arange(len(X)) % 3
-    completion = family.completion(family.predictive_score(groups, WEIGHT))
+    completion = family.imputation.completion(family.predictive_score(groups, WEIGHT))
     found = completion.completed(T, z, None)
     parts = list(zip(*students(family, groups), strict=True))
     for t, c, got in zip(T, z, found, strict=True):
@@ -95,7 +95,7 @@ def test_drawn_entries_have_the_conditional_moments(drawn):
         if drawn
         else family.predictive_score(groups, WEIGHT)
     )
-    check_draws(family.completion(score), family.statistics(X), rng)
+    check_draws(family.imputation.completion(score), family.statistics(X), rng)
 
 
 def test_entries_drawn_from_predictives_of_few_points_have_their_tails():
@@ -104,7 +104,9 @@ def test_entries_drawn_from_predictives_of_few_points_have_their_tails():
     family = Gaussian(cov_strength=8.0).prepare(X)
     groups = 0.05 * np.stack([family.statistics(part).sum(axis=0) for part in np.split(X, 3)])
     score = family.predictive_score(groups, WEIGHT)
-    check_draws(family.completion(score), family.statistics(gappy), np.random.default_rng(0))
+    check_draws(
+        family.imputation.completion(score), family.statistics(gappy), np.random.default_rng(0)
+    )
 
 
 def check_draws(completion, T, rng, m=20_000):
@@ -122,7 +124,7 @@ def check_draws(completion, T, rng, m=20_000):
 
 def test_scores_of_a_row_do_not_depend_on_the_rows_beside_it():
     family, X, groups = prepared(5, 8)
-    completion = family.completion(family.predictive_score(groups, WEIGHT))
+    completion = family.imputation.completion(family.predictive_score(groups, WEIGHT))
     T = family.statistics(X)
     whole = completion.block(T)
     for some in (slice(3, 4), slice(10, 60), slice(None, None, -1)):
@@ -139,7 +141,7 @@ def test_repeated_completion_comes_to_what_the_observed_entries_say():
     seen = T[1::2].sum(axis=0)
     s, z = 2.0 * seen, np.zeros(len(x), dtype=np.int64)
     for _ in range(60):
-        completion = family.completion(family.predictive_score(s[None], np.zeros(1)))
+        completion = family.imputation.completion(family.predictive_score(s[None], np.zeros(1)))
         s = completion.completed(T, z, None).sum(axis=0)
     found = family.describe((family.prior + s)[None])
     alone = family.describe((family.prior + seen)[None])
@@ -163,7 +165,9 @@ def test_blocks_of_a_product_add_up(columns):
     rng = np.random.default_rng(0)
     score = whole.sampled_score(rng, groups, WEIGHT)
     complete = whole.statistics(family.check(X))
-    assert_allclose(whole.completion(score).block(complete), score.block(complete), rtol=1e-6)
+    assert_allclose(
+        whole.imputation.completion(score).block(complete), score.block(complete), rtol=1e-6
+    )
 
 
 def test_gaps_in_one_part_of_a_batch_alone():

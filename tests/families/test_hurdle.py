@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 
 from examples import changed, example_rows
 from scstream.families import Bernoulli, Diagonal, Gaussian, Hurdle, Product, check_family
-from scstream.families.gaps import observed_scores
+from scstream.families.gaps import filled_rows, gap_rows, observed_scores
 from scstream.families.saved import restored, saved_of
 
 
@@ -63,7 +63,7 @@ def test_it_is_the_product_of_its_parts() -> None:
     assert_allclose(points, same, rtol=1e-12)
     assert family.columns_taken() == family.width(d) == points.shape[1]
     whole = ~np.isnan(points[:, d:]).any(axis=1)
-    assert_array_equal(family.gaps(points), np.flatnonzero(~whole))
+    assert_array_equal(gap_rows(family, points), np.flatnonzero(~whole))
     s = np.stack([family.statistics(points[whole])[i::2].sum(axis=0) for i in (0, 1)])
     expected = product.log_predictive(same, s) + jacobian[:, None]
     assert_allclose(family.log_predictive(points, s), expected, rtol=1e-8)
@@ -72,13 +72,13 @@ def test_it_is_the_product_of_its_parts() -> None:
     assert_allclose(
         observed_scores(family, score, points), observed_scores(product, other, same), rtol=1e-8
     )
-    assert not np.isnan(family.statistics(family.filled(points))[:, 1 + 2 * d :]).any()
+    assert not np.isnan(family.statistics(filled_rows(family, points))[:, 1 + 2 * d :]).any()
 
 
 def test_amounts_alone_leave_who_has_one_out_until_all_counts_again() -> None:
     X = rows()
     family, points = prepared(Hurdle(amount=Gaussian()), X)
-    T = family.statistics(family.filled(points))
+    T = family.statistics(filled_rows(family, points))
     s = np.stack([T[points[:, 0] == has].sum(axis=0) for has in (0, 1)])
     family = family.adapt(s)
     alone = family.amounts_alone(True)
@@ -128,8 +128,8 @@ def test_coarse_amounts_are_moved_and_the_common_value_is_not() -> None:
     rng = np.random.default_rng(0)
     X = np.where(rng.random((400, 1)) < 0.5, 0.0, rng.integers(1, 15, (400, 1)))
     family, points = prepared(Hurdle(value=0.0), X)
-    assert family.is_coarse()
-    moved = family.unrounded(points, 3)
+    assert family.rounding is not None
+    moved = family.rounding.spread(points, 3)
     zero = X[:, 0] == 0.0
     assert_array_equal(moved[:, 0], points[:, 0])
     assert np.isnan(moved[zero, 1]).all()
@@ -148,7 +148,8 @@ def test_what_is_saved_makes_the_same_family(amount):
     assert_array_equal(again.prior, family.prior)
     assert_array_equal(again.check(X), points)
     assert_array_equal(again.log_base(points), family.log_base(points))
-    assert again.completes == family.completes == (amount is not None)
+    completes = [f.imputation is not None for f in (again, family)]
+    assert completes == [amount is not None] * 2
     for wrong in (
         {"_families": saved["_families"][:1]}, {"_families": saved["_families"][::-1]},
         {"_families": [saved["_families"][0], saved["_families"][0]]},

@@ -13,7 +13,6 @@ from scstream.engines import CpuEngine
 from scstream.families import DiagonalStudent
 from scstream.families.heavy_tails import NORMAL, has_heavy_tails
 from scstream.sampler import batch as batch_steps
-from scstream.sampler import first
 from scstream.sampler.rules import Rules
 
 
@@ -216,40 +215,19 @@ def test_new_clusters_are_no_tails(family):
             assert not has_heavy_tails(model._learner.family)
 
 
-@pytest.mark.parametrize(("n", "tamed_rows"), [(500, [500]), (5000, [1250, 5000]), (8000, [2000])])
-def test_a_first_batch_of_normal_rows_is_soon_known_to_have_no_tails(n, tamed_rows, monkeypatch):
+@pytest.mark.parametrize(("n", "weighed"), [(500, [500]), (5000, [1250, 5000]), (8000, [2000])])
+def test_a_first_batch_of_normal_rows_is_soon_known_to_have_no_tails(n, weighed, monkeypatch):
     """A sample finds the clusters. 2,000 rows settle it, or a few sweeps over all."""
-    # broken on purpose (sweeps go on though rows were tamed in vain): 16 sweeps and more
+    # broken on purpose (sweeps go on though no tails are found): 16 sweeps and more
     seen, swept = [], batch_steps.restricted_sweep
 
     def noted(steps, state, key=None):
-        if steps.family.tames:
+        if steps.family.weighs_rows:
             seen.append(steps.engine.n_rows)
         return swept(steps, state)
 
     monkeypatch.setattr(batch_steps, "restricted_sweep", noted)
     X, _ = heavy_batches(6, 1, df=1e6, n=n)[0]
     ScStream("student", random_state=0, n_jobs=1).partial_fit(X)
-    assert sorted(set(seen)) == tamed_rows
+    assert sorted(set(seen)) == weighed
     assert len(seen) < 16
-
-
-def test_tails_of_clusters_that_were_found_without_any_are_learned_after_all(monkeypatch):
-    """As if the look at some rows had missed them: only the clusters of all rows show them."""
-    X, y = heavy_batches(7, 1, n=8000)[0]
-    expected = ScStream("student", random_state=0, n_jobs=1).partial_fit(X)
-    looks, started = [], first.start_from_samples
-
-    def missed(steps, *args):
-        looks.append(steps.family.tames)
-        start = started(steps, *args)
-        if looks == [True]:
-            steps.family = steps.family._having(0.5 * NORMAL)
-        return start
-
-    monkeypatch.setattr(first, "start_from_samples", missed)
-    model = ScStream("student", random_state=0, n_jobs=1).partial_fit(X)
-    assert looks == [True, True]  # the start without tails takes no samples
-    assert model._learner.family.has_heavy_tails()
-    assert model.n_clusters_ == expected.n_clusters_
-    assert adjusted_rand_score(y, model.labels_) > 0.9

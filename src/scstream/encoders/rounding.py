@@ -13,6 +13,9 @@ has several numbers would become one for each.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
@@ -81,6 +84,29 @@ def _alone(step: Array, scale: Array) -> NDArray[np.bool_]:
 def widened(scale: Array, step: Array) -> Array:
     """Return the scales (d,) of columns whose numbers are spread over their cells."""
     return np.where(_alone(step, scale), step, np.hypot(scale, step / np.sqrt(12.0)))
+
+
+class Rounding(Protocol):
+    """Spreads numbers that stand for cells over these."""
+
+    def spread(self, X: Any, batch: int, first_row: int = 0) -> Any:
+        """Return checked rows with each such number moved to a place near its cell.
+
+        The places depend on nothing but the numbers of the batch and of the rows, of which the
+        first one's is given.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class StepRounding:
+    """Spreads columns over cells of the widths ``step`` (d,), 0 for those that are not rounded."""
+
+    step: Array
+
+    def spread(self, X: Array, batch: int, first_row: int = 0) -> Array:
+        """Return rows with such numbers at places near their cells."""
+        return unrounded(X, self.step, batch, first_row)
 
 
 def unrounded(X: Array, step: Array, batch: int, first_row: int) -> Array:

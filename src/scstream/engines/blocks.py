@@ -17,7 +17,7 @@ from scstream.core import Cut, Rows, Scores
 from scstream.engines import sums
 from scstream.engines.base import Key
 from scstream.engines.chunks import Part, Sizes, Values, cut, parts_of, summed
-from scstream.engines.gaps import Draws, Gaps
+from scstream.engines.gaps import Draws, Gaps, completion_of
 from scstream.engines.labels import Labeller, label_members
 from scstream.families.contract import Array, Family, GaussianPrior
 from scstream.families.left_out import LeftOutScore, Members
@@ -163,7 +163,7 @@ class Blocks:
         form_of(score).ready(lambda: self.statistics(slice(0, SOME_ROWS)))
         labels = Labeller(score, dense=self._is_dense)
         gaps, weighs = self.gaps, self.gaps is not None and self.family.weighs_rows
-        completion = None if gaps is None else self.family.completion(score)
+        completion = None if gaps is None else completion_of(self.family, score)
 
         def label(rows: slice, T: Points, u: Array) -> None:
             z = self.z[rows]
@@ -275,7 +275,7 @@ class Blocks:
     def gap_sums(self, k: int, score: Score | None) -> list[Part]:
         """Return sums (k, p) of the rows with gaps, as far as chunks go."""
         gaps, p = self.gaps, len(self.family.prior)
-        completion = None if gaps is None or score is None else self.family.completion(score)
+        completion = None if gaps is None or score is None else completion_of(self.family, score)
 
         def one(chunk: slice) -> Values:
             if gaps is None:

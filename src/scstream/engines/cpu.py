@@ -12,11 +12,11 @@ from scstream import core
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
 from scstream.engines.blocks import Blocks, block_rows, in_frame, key_words, rows_of
 from scstream.engines.chunks import SIZES, Part, Sizes, Tree, chunk_rows, cut
-from scstream.engines.gaps import Gaps, rows_by_label
+from scstream.engines.gaps import Gaps, completion_of, rows_by_label
 from scstream.engines.labels import Labeller
 from scstream.engines.outputs import Best, named_labels
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import observed_scores
+from scstream.families.gaps import gap_rows, observed_scores
 from scstream.families.scale_mixture import LocationScale
 from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of, to_dense
 from scstream.families.triangular import MANY
@@ -158,7 +158,7 @@ class CpuEngine(Engine):
         """Complete the rows with gaps by the components of their labels."""
         batch = self._batch
         if batch.gaps is not None:
-            batch.gaps.complete(batch.z, batch.family.completion(score), batch.T)
+            batch.gaps.complete(batch.z, completion_of(batch.family, score), batch.T)
 
     def by_groups(self, on: bool) -> None:
         """Let deterministic sweeps complete rows by any group, or by that of their labels."""
@@ -199,7 +199,7 @@ class CpuEngine(Engine):
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component of each row."""
         with allowed(self.n_threads):
-            gaps = family.gaps(X)
+            gaps = gap_rows(family, X)
         if len(gaps):
             others = np.ones(X.shape[0], dtype=bool)
             others[gaps] = False

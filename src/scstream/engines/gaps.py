@@ -9,7 +9,8 @@ from scstream.core import label_scores, uniforms
 from scstream.engines.base import Key
 from scstream.engines.sums import by_label
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import Completion
+from scstream.families.gaps import Completion, gap_rows
+from scstream.families.scale_mixture import RowWeights
 from scstream.families.scores import Labels, Points, Score, to_dense
 
 _ANY = Key(0, 0, 0)  # of draws that are the same in each sweep
@@ -18,7 +19,14 @@ _APART = 44  # bits of a row's number behind which draws for its entries are kep
 
 def rows_by_label(family: Family, X: Points) -> NDArray[np.int64]:
     """Return the checked rows whose statistics depend on their labels, in ascending order."""
-    return np.arange(X.shape[0]) if family.weighs_rows else family.gaps(X)
+    return np.arange(X.shape[0]) if family.weighs_rows else gap_rows(family, X)
+
+
+def completion_of(family: Family, score: Score) -> Completion:
+    """Return what scores such rows as ``score`` does others, and gives them their statistics."""
+    if family.imputation is None:
+        return RowWeights.of(score)
+    return family.imputation.completion(score)
 
 
 class Gaps:

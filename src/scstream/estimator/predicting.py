@@ -22,6 +22,7 @@ from scstream.estimator.asked import Asked
 from scstream.families import Family
 from scstream.families.columns import plain_table
 from scstream.families.contract import Array
+from scstream.families.gaps import gap_rows
 from scstream.families.scores import Points, Score
 from scstream.inputs import on_host
 from scstream.records import BatchRecord
@@ -130,7 +131,7 @@ class Predicting(Asked):
             with suppress(MissingEntries):
                 return like_input(job(engine, self._tensor(X, reset=False)), X)
         points = family.check(self._rows(on_host(X), family, reset=False))
-        if engine.takes_tensors and len(family.gaps(points)):
+        if engine.takes_tensors and len(gap_rows(family, points)):
             engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
         return like_input(job(engine, points), X)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from scstream.families.contract import Array, Family
+from scstream.families.scale_mixture import RowWeights
 from scstream.families.scores import GenericScore, Points, to_dense
 
 _SURE = 6.0  # standard errors that a right program exceeds one time in 500 million
@@ -208,8 +209,8 @@ def _missing(t: _Trial) -> None:
     empty = np.full((1, t.points.shape[1]), np.nan)
     T = to_dense(t.family.statistics(empty))
     score: Any = t.family.predictive_score(t.groups[:2], np.zeros(2))
-    if len(t.family.gaps(empty)):
-        score = t.family.completion(score)
+    if t.family.imputation is not None and len(t.family.imputation.rows(empty)):
+        score = t.family.imputation.completion(score)
     else:
         alone = np.eye(T.shape[1])[:1]
         t.equal(T, alone, "a row of which nothing is observed must add its count alone")
@@ -223,7 +224,7 @@ def _tails(t: _Trial) -> None:
     if tails is None or not tails.active:
         return
     places, z = tails.location_scale(s), np.zeros(len(t.T), dtype=np.int64)
-    rows = f.completion(tails.row_score(s, np.zeros(2))).completed(t.T, z, None)
+    rows = RowWeights.of(tails.row_score(s, np.zeros(2))).completed(t.T, z, None)
     t.equal(rows, places.weighted(t.T, z), "completion must weight rows by places of clusters")
     t.equal(rows[:, 0], np.ones(len(t.T)), "a weighted row must count as one")
     far, near = places.distances(t.T, z), places.distances(rows, z)

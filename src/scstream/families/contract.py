@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.encoders.rounding import Rounding, StepRounding
 from scstream.families.division import Division
-from scstream.families.gaps import observed_scores
+from scstream.families.gaps import Imputation, observed_scores
 from scstream.families.row_forms import RowForms
 from scstream.families.saved import Saved
 from scstream.families.scale_mixture import row_score
@@ -74,9 +75,8 @@ class Family(Saved, RowForms, ABC):
         What the family is called.
     missing : bool
         Whether NaN is accepted as missing: it adds nothing to the statistics.
-    completes : bool
-        Whether the statistics of a missing entry are NaN instead, and are completed once the row
-        has a label, see `completion`.
+    imputation : Imputation or None
+        For statistics of missing entries that are NaN instead, completed once the row has a label.
     sparse : bool
         Whether rows may be sparse (CSR).
     positive_only : bool
@@ -225,6 +225,16 @@ class Family(Saved, RowForms, ABC):
         Columns in no block are left out.
         """
         return [Block(self, range(d))]
+
+    @property
+    def imputation(self) -> Imputation | None:
+        """How missing entries are completed given a label; None if they are not observed."""
+        return None
+
+    @property
+    def rounding(self) -> Rounding | None:
+        """How numbers that stand for cells are spread over these; None if there are none."""
+        return StepRounding(self._step) if self._step.any() else None
 
     @property
     def division(self) -> Division:

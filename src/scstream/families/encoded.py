@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from scstream.encoders import Encoder
+from scstream.encoders.rounding import Rounding
 from scstream.families.columns import columns_of, finite_numbers
 from scstream.families.contract import Array, Family
 from scstream.families.joined import Joined
@@ -124,15 +125,11 @@ class Encoded(Joined):
 
     # -- rows -----------------------------------------------------------------------------------
 
-    def is_coarse(self) -> bool:
-        """Whether entries of the other form stand for a range, or of a family's columns."""
-        return self.form.is_coarse() or super().is_coarse()
-
-    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
-        """Return rows of the other form with such entries at places within."""
-        if self.form.is_coarse():
-            X = self.form.spread(X, batch, first_row)
-        return super().unrounded(X, batch, first_row)
+    @property
+    def rounding(self) -> Rounding | None:
+        """The rounding of entries of the other form that stand for a range, and of the families."""
+        inner = super().rounding
+        return CodeRounding(self.form, inner) if self.form.is_coarse() else inner
 
     def embed(self, X: Points) -> Points:
         """Return the first family's embedding."""
@@ -148,3 +145,15 @@ class Encoded(Joined):
     def parts(self, tau: Array) -> list[tuple[Family, Array]]:
         """Return the families of the other form and their posteriors."""
         return list(zip(self._families, self._divided_posterior(tau), strict=True))
+
+
+class CodeRounding:
+    """Spreads entries of another form that stand for a range, then coarse numbers."""
+
+    def __init__(self, form: Encoder, inner: Rounding | None) -> None:
+        self._form, self._inner = form, inner
+
+    def spread(self, X: Array, batch: int, first_row: int = 0) -> Array:
+        """Return rows of the other form with such entries at places within."""
+        X = self._form.spread(X, batch, first_row)
+        return X if self._inner is None else self._inner.spread(X, batch, first_row)

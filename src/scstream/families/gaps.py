@@ -55,6 +55,32 @@ class Completion(Protocol):
         ...
 
 
+class Imputation(Protocol):
+    """Rows with missing entries, in a family that completes these given a label."""
+
+    def rows(self, X: Points) -> NDArray[np.int64]:
+        """Return the checked rows whose statistics have gaps (NaN), in ascending order."""
+        ...
+
+    def filled(self, X: Points) -> Points:
+        """Return checked rows with a first guess in place of such gaps, for seeding."""
+        ...
+
+    def completion(self, score: Score) -> Completion:
+        """Return what scores rows with gaps as ``score`` does others, and completes them."""
+        ...
+
+
+def gap_rows(family: Family, X: Points) -> NDArray[np.int64]:
+    """Return the checked rows whose statistics have gaps (NaN), in ascending order."""
+    return NO_ROWS if family.imputation is None else family.imputation.rows(X)
+
+
+def filled_rows(family: Family, X: Points) -> Points:
+    """Return checked rows with a first guess in place of gaps."""
+    return X if family.imputation is None else family.imputation.filled(X)
+
+
 @dataclass(frozen=True)
 class GaussianCompletion:
     """Full-covariance components, normal or Student-t, as their centres and matrices.
@@ -131,15 +157,15 @@ class GaussianCompletion:
 
 def observed_scores(family: Family, score: Score, X: Points) -> Array:
     """Return the scores (n, k) of checked rows, of those with gaps by what is observed."""
-    T, rows = family.statistics(X), family.gaps(X)
-    if len(rows) == 0:
+    T, rows, imputation = family.statistics(X), gap_rows(family, X), family.imputation
+    if len(rows) == 0 or imputation is None:
         return score.block(T)
     T = to_dense(T)
     whole = np.ones(len(T), dtype=bool)
     whole[rows] = False
     some = score.block(T[whole])
     out = np.empty((len(T), some.shape[1]))
-    out[whole], out[rows] = some, family.completion(score).block(T[rows])
+    out[whole], out[rows] = some, imputation.completion(score).block(T[rows])
     return out
 
 

@@ -82,7 +82,6 @@ class Gaussian(GaussianColumns):
 
     name: ClassVar[str] = "gaussian"
     missing: ClassVar[bool] = True
-    completes: bool = True
     real: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {
         "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "dd",

@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from scstream import core
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import Completion, GaussianCompletion, filled, rows_with_gaps
+from scstream.families.gaps import (
+    Completion,
+    GaussianCompletion,
+    Imputation,
+    filled,
+    gap_rows,
+    rows_with_gaps,
+)
 from scstream.families.gaussian_division import GaussianDivision
 from scstream.families.gaussian_scores import shared
 from scstream.families.how_many import LEAST, MOST
@@ -66,25 +73,9 @@ class GaussianColumns(NormalWishart):
         """Return the frame, unless rows have other coordinates."""
         return None if self.narrows else (self._shift, self._scale)
 
-    def gaps(self, X: Points) -> NDArray[np.int64]:
-        """Return the rows with missing entries; coordinates have none."""
-        return rows_with_gaps(X if self._space is None else X[:0])
-
-    def filled(self, X: Points) -> Points:
-        """Return rows with missing entries as in the nearest rows that have them."""
-        if len(self.gaps(X)) == 0:
-            return X
-        return filled(self.embed(X)) * self._scale + self._shift
-
-    def completion(self, score: Score) -> Completion:
-        """Return the components of a score by which rows with gaps are scored and completed."""
-        form = form_of(score)
-        assert isinstance(form, Products)
-        return GaussianCompletion.of(form, len(self._m))
-
     def log_base(self, X: Points) -> Array:
         """Return the log of the base measure of what is observed, the frame's units included."""
-        scale, some = self._scale, self.gaps(X)
+        scale, some = self._scale, gap_rows(self, X)
         out: Array = np.full(X.shape[0], -sum([0.5 * _LOG_2PI + log(v) for v in scale.tolist()]))
         if len(some):
             each = 0.5 * _LOG_2PI + np.log(scale)
@@ -117,6 +108,11 @@ class GaussianColumns(NormalWishart):
         zz = zz + cross + cross.transpose(0, 2, 1) + n[:, None, None] * np.outer(shift, shift)
         row, col = upper(d)
         return np.column_stack([n, z + n[:, None] * shift, zz[:, row, col]])
+
+    @property
+    def imputation(self) -> Imputation | None:
+        """The imputation of missing entries; coordinates in few directions have none."""
+        return None if self.narrows else GaussianImputation(self)
 
     @property
     def division(self) -> GaussianDivision:
@@ -195,6 +191,30 @@ class GaussianColumns(NormalWishart):
         if len(self._space.centre) > MOST_DESCRIBED:
             return {"mean": self._space.means(mean), "variance": self._space.variances(cov)}
         return {"mean": self._space.means(mean), "covariance": self._space.covariances(cov)}
+
+
+class GaussianImputation:
+    """Completes rows of Gaussian clusters by the entries that are observed."""
+
+    def __init__(self, family: GaussianColumns) -> None:
+        self._family = family
+
+    def rows(self, X: Points) -> NDArray[np.int64]:
+        """Return the rows with missing entries."""
+        return rows_with_gaps(X)
+
+    def filled(self, X: Points) -> Points:
+        """Return rows with missing entries as in the nearest rows that have them."""
+        if len(rows_with_gaps(X)) == 0:
+            return X
+        shift, scale = self._family.frame
+        return filled(self._family.embed(X)) * scale + shift
+
+    def completion(self, score: Score) -> Completion:
+        """Return the components of a score by which rows with gaps are scored and completed."""
+        form = form_of(score)
+        assert isinstance(form, Products)
+        return GaussianCompletion.of(form, len(self._family.frame[0]))
 
 
 def _float_type(X: Any) -> type[np.floating[Any]]:

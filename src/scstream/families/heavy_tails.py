@@ -9,16 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import Completion
 from scstream.families.scale_mixture import (
     LocationScale,
     RowScore,
-    RowWeights,
     Scatters,
     level_of,
     location_scale,
 )
-from scstream.families.scores import LinearScore, Points, Score, to_dense
+from scstream.families.scores import LinearScore, Points, to_dense
 
 START = 2.0  # where learning starts from: heavy tails, so that pieces of a tail are merged
 USUAL = 8.0  # what is expected before rows are seen
@@ -42,7 +40,6 @@ class HeavyTailed(Family):
     """
 
     missing: ClassVar[bool] = False
-    completes: bool = False
 
     df: float | str  # as the user gave it
     _df: float = START
@@ -84,9 +81,10 @@ class HeavyTailed(Family):
         """What the other family says, unless statistics depend on labels."""
         return not self.tails.active and super().quadratic_rows
 
-    def completion(self, score: Score) -> Completion:
-        """Return the weights of rows by the centres and scales of a score."""
-        return RowWeights.of(score)
+    @property
+    def imputation(self) -> None:
+        """None: missing entries are refused."""
+        return
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units, and the degrees of freedom."""
@@ -161,14 +159,14 @@ class Tails:
         return abs(1.0 / self.df - 1.0 / before.df) > least
 
 
-def degrees_of_freedom(family: Family) -> float:
-    """Return the degrees of freedom of a family's clusters."""
-    return NORMAL if family.tails is None else family.tails.df
-
-
 def has_heavy_tails(family: Family) -> bool:
     """Whether a family's clusters have tails that are clearly heavier than normal ones."""
     return family.tails is not None and family.tails.heavy
+
+
+def found_no_tails(family: Family) -> bool:
+    """Whether rows had weights in a first batch, but turn out to have no tails."""
+    return family.tails is not None and LIGHT <= family.tails.df < NORMAL
 
 
 def given_df(df: Any) -> float:

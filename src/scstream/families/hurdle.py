@@ -104,7 +104,7 @@ class Hurdle(Encoded):
             new = self._having([self._set_aside, amount])
             new._set_aside = None
             return new
-        none = np.isnan(self.form.value_).all() or not self.completes
+        none = np.isnan(self.form.value_).all() or self.imputation is None
         if none or not alone or self._set_aside is not None:
             return self
         assert isinstance(presence, Bernoulli)
@@ -123,7 +123,7 @@ class Hurdle(Encoded):
         shift, scale = amount.frame
         own = X[:, self._columns[1]]
         own = amount.embed(own) if amount.narrows else (own - shift) / scale
-        out = np.concatenate([0.0 * other if self.completes else other, own], axis=1)
+        out = np.concatenate([other if self.imputation is None else 0.0 * other, own], axis=1)
         return np.where(np.isnan(out), 0.0, out)
 
     # -- how it shows itself --------------------------------------------------------------------

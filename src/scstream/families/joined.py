@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scstream.encoders.rounding import Rounding
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.division import Division
-from scstream.families.gaps import Completion
+from scstream.families.gaps import Imputation
 from scstream.families.product_blocks import slices
-from scstream.families.product_scores import SumScore, completion_of
+from scstream.families.product_scores import JoinedImputation, SumScore
 from scstream.families.saved import saved_of
 from scstream.families.scores import LinearScore, Points, Score
 from scstream.support import rowwise
@@ -41,7 +42,6 @@ class Joined(Family):
 
     def _with_parts(self) -> Self:
         """Set where each part's statistics are in this copy's."""
-        self.completes = any(family.completes for family in self._families)
         self._parts = [
             slice(part.start + 1, part.stop + 1)
             for part in slices([len(f.prior) - 1 for f in self._families])
@@ -107,19 +107,6 @@ class Joined(Family):
         parts = zip(self._families, self._columns, strict=True)
         return all(f.sound(sparse.csr_array(X[:, c]) if f.sparse else X[:, c]) for f, c in parts)
 
-    def is_coarse(self) -> bool:
-        """Whether some part is."""
-        return any(family.is_coarse() for family in self._families)
-
-    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
-        """Return rows with the coarse numbers of each part at places within their cells."""
-        out = X
-        for family, columns in zip(self._families, self._columns, strict=True):
-            if family.is_coarse():
-                out = X.copy() if out is X else out
-                out[:, columns] = family.unrounded(X[:, columns], batch, first_row)
-        return out
-
     # -- set-up ---------------------------------------------------------------------------------
 
     def adapt(self, clusters: Array) -> Self:
@@ -151,26 +138,6 @@ class Joined(Family):
     def moving_columns(self) -> int:
         """Return in how many columns the parts' centres may move."""
         return sum(family.moving_columns() for family in self._families)
-
-    # -- missing entries that are completed -----------------------------------------------------
-
-    def gaps(self, X: Points) -> NDArray[np.int64]:
-        """Return the rows that have gaps in some part."""
-        rows = [f.gaps(X[:, c]) for f, c in zip(self._families, self._columns, strict=True)]
-        return np.unique(np.concatenate(rows)) if self.completes else super().gaps(X)
-
-    def filled(self, X: Points) -> Points:
-        """Return rows with a first guess in place of the parts' gaps."""
-        if len(self.gaps(X)) == 0:
-            return X
-        out = X.copy()
-        for family, columns in zip(self._families, self._columns, strict=True):
-            out[:, columns] = family.filled(X[:, columns])
-        return out
-
-    def completion(self, score: Score) -> Completion:
-        """Return what scores and completes rows with gaps, part by part."""
-        return completion_of(score, self._families, self._parts)
 
     # -- the family proper ----------------------------------------------------------------------
 
@@ -230,9 +197,37 @@ class Joined(Family):
     # -- moves ----------------------------------------------------------------------------------
 
     @property
+    def imputation(self) -> Imputation | None:
+        """The imputation of the parts that have one."""
+        if all(family.imputation is None for family in self._families):
+            return None
+        return JoinedImputation(self._families, self._columns, self._parts)
+
+    @property
+    def rounding(self) -> Rounding | None:
+        """The rounding of the parts that have one."""
+        parts = zip(self._families, self._columns, strict=True)
+        each = [(f.rounding, c) for f, c in parts if f.rounding is not None]
+        return JoinedRounding(each) if each else None
+
+    @property
     def division(self) -> Division:
         """Divisions by the sum of the parts' discriminants."""
         return JoinedDivision([family.division for family in self._families], self._parts)
+
+
+class JoinedRounding:
+    """Spreads the coarse numbers of each part over their cells."""
+
+    def __init__(self, each: Sequence[tuple[Rounding, slice]]) -> None:
+        self._each = each
+
+    def spread(self, X: Array, batch: int, first_row: int = 0) -> Array:
+        """Return rows with such numbers at places within their cells."""
+        out = X.copy()
+        for rounding, columns in self._each:
+            out[:, columns] = rounding.spread(X[:, columns], batch, first_row)
+        return out
 
 
 class JoinedDivision(Division):

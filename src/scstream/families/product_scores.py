@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import Completion
+from scstream.families.gaps import Completion, filled_rows, gap_rows
 from scstream.families.scores import JoinedScore, Labels, LinearScore, Points, Score
 
 
@@ -86,6 +87,33 @@ class JoinedCompletion:
         return self.parts[0].completed(T, z, u)
 
 
+@dataclass(frozen=True)
+class JoinedImputation:
+    """Completes rows part by part, in those parts whose families do so."""
+
+    families: Sequence[Family]
+    columns: Sequence[slice]
+    parts: Sequence[slice]
+
+    def rows(self, X: Array) -> NDArray[np.int64]:
+        """Return the rows that have gaps in some part."""
+        each = zip(self.families, self.columns, strict=True)
+        return np.unique(np.concatenate([gap_rows(f, X[:, c]) for f, c in each]))
+
+    def filled(self, X: Array) -> Array:
+        """Return rows with a first guess in place of the parts' gaps."""
+        if len(self.rows(X)) == 0:
+            return X
+        out = X.copy()
+        for family, columns in zip(self.families, self.columns, strict=True):
+            out[:, columns] = filled_rows(family, X[:, columns])
+        return out
+
+    def completion(self, score: Score) -> Completion:
+        """Return what scores and completes rows with gaps, part by part."""
+        return completion_of(score, self.families, self.parts)
+
+
 def completion_of(score: Score, families: Sequence[Family], parts: Sequence[slice]) -> Completion:
     """Return what scores rows with gaps as a score of a `Product` does others."""
     if isinstance(score, JoinedScore):
@@ -97,11 +125,12 @@ def completion_of(score: Score, families: Sequence[Family], parts: Sequence[slic
     eta, blocks, rest = linear.eta.copy(), [], []
     for family, part in zip(families, parts, strict=True):
         other = own.get(part.start)
-        if family.completes:
+        imputation = family.imputation
+        if imputation is not None:
             if other is None:  # its constant is in that of all: the weights of these take it back
                 other = LinearScore(np.concatenate([0.0 * eta[:, :1], eta[:, part]], axis=1))
                 eta[:, part] = 0.0
-            blocks.append((family.completion(other), part))
+            blocks.append((imputation.completion(other), part))
         elif other is not None:
             rest.append((other, part))
     return ProductCompletion(SumScore(LinearScore(eta), rest), blocks)

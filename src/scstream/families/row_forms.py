@@ -6,18 +6,14 @@ from collections.abc import Callable
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scstream.encoders import rounding
-from scstream.families.gaps import NO_ROWS, Completion
-from scstream.families.scores import Array, Points, Score
+from scstream.families.scores import Array, Points
 
 
 class RowForms:
     """The part of a family that is about rows. By default it takes finite numbers, as they are."""
 
     missing: ClassVar[bool] = False
-    completes: bool = False
     sparse: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     tabular: ClassVar[bool] = False
@@ -50,20 +46,6 @@ class RowForms:
     def width(self, d: int) -> int:
         """Return how many columns the checked rows of d columns of a table have."""
         return d
-
-    # -- coarse columns -------------------------------------------------------------------------
-
-    def is_coarse(self) -> bool:
-        """Whether the numbers of some column stand for cells; that is asked twice a batch."""
-        return bool(self._step.any())
-
-    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
-        """Return checked rows with each number of a coarse column moved to a place near its cell.
-
-        The places depend on nothing but the numbers of the batch and of the rows, of which the
-        first one's is given.
-        """
-        return rounding.unrounded(X, self._step, batch, first_row)
 
     # -- the coordinates in which it computes ---------------------------------------------------
 
@@ -106,19 +88,3 @@ class RowForms:
         Also returns what carries statistics (..., p) over to them, None if they stay the same.
         """
         return self, None
-
-    # -- missing entries that are completed -----------------------------------------------------
-
-    def gaps(self, X: Points) -> NDArray[np.int64]:
-        """Return the checked rows whose statistics have gaps (NaN), in ascending order."""
-        return NO_ROWS
-
-    def filled(self, X: Points) -> Points:
-        """Return checked rows with a first guess in place of such gaps, for seeding."""
-        return X
-
-    def completion(self, score: Score) -> Completion:
-        """Return what scores rows with gaps as ``score`` does others, and completes them."""
-        raise NotImplementedError(
-            f"{type(self).__name__} does not support missing values in its statistics."
-        )

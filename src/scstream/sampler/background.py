@@ -16,7 +16,7 @@ from scipy.special import betaln, gammaln
 
 from scstream.engines import Engine
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import observed_scores
+from scstream.families.gaps import filled_rows, observed_scores
 from scstream.families.scores import LinearScore, Points, to_dense
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context, Outliers
@@ -44,7 +44,7 @@ def _stretched(family: Family, X: Points, count: float, rules: Rules) -> Array:
     """Return the statistics (1, p) of rows stretched about their middle, if these count so much."""
     some = some_rows(X, rules.seed_rows)
     centre = np.nanmean(some, axis=0)
-    some = family.filled(centre + rules.background_stretch * (some - centre))
+    some = filled_rows(family, centre + rules.background_stretch * (some - centre))
     out: Array = to_dense(family.statistics(some)).sum(axis=0)[None] * (count / len(some))
     return out
 

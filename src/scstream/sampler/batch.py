@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scstream.families.contract import Family
-from scstream.families.heavy_tails import has_heavy_tails
+from scstream.families.heavy_tails import found_no_tails, has_heavy_tails
 from scstream.sampler import forgetting
 from scstream.sampler.background import found_in_background, give_up, learned, log_background
 from scstream.sampler.clusters import State
@@ -66,6 +66,8 @@ class Course(NamedTuple):
 def first_batch(steps: Context, plan: Plan, start: State, course: Course) -> State:
     """Run the sampler on the loaded batch to convergence and to its best labels; see `converge`."""
     state, events, rules = converge(steps, plan, start, course).state, Events(), steps.rules
+    if found_no_tails(steps.family):
+        return state
     if course.adapt:
         _learned_tails(steps, state, rules.seed_rows)
     if course.adapt:
@@ -94,7 +96,7 @@ def converge(steps: Context, plan: Plan, start: State, course: Course) -> Conver
         steps.family = family.adapt(found.state.totals)
         found = _swept(steps, plan, found.state, course)
     moves = plan.splits and plan.merges and steps.outliers is None
-    if not (course.turn and moves):
+    if not (course.turn and moves) or found_no_tails(steps.family):
         return found
     state, better = turned_start(steps, plan, found.state)
     return _swept(steps, plan, state, course) if better else found._replace(state=state)
@@ -106,11 +108,13 @@ def _swept(steps: Context, plan: Plan, start: State, course: Course) -> Converge
     Clusters of a sample, or of one before, that no sweep splits or merges from the first one on are
     soon believed. What else would change is which labels are drawn where clusters touch.
 
-    Where the prior follows the clusters ``steps.family`` is replaced.
+    Where the prior follows the clusters ``steps.family`` is replaced. Sweeps end as soon as rows
+    turn out to have no heavy tails.
     """
     state, events, rules = start, Events(), steps.rules
     adapt, again, progress, sample, _ = course
     best, waited, calm, moves, begin = -np.inf, 0, 0, 0, -np.inf
+    none = int(found_no_tails(steps.family))  # looks in a row that showed no heavy tails
     patience = rules.patience_again if again else rules.patience
     gain = max(rules.gain_again * steps.engine.n_rows, 1.0) if again else 1.0
     least_sweeps = 0 if again else rules.adapt_sweeps
@@ -125,8 +129,11 @@ def _swept(steps: Context, plan: Plan, start: State, course: Course) -> Converge
         calm = 0 if len(events.splits) + len(events.merges) > moves else calm + 1
         moves = len(events.splits) + len(events.merges)
         settled = max(calm, waited - rules.patience // 2) >= rules.calm
-        if adapt and settled and _learned_tails(steps, state, rules.heavy_rows):
-            best = -np.inf
+        if adapt and settled and steps.family.weighs_rows:
+            best = -np.inf if _learned_tails(steps, state, rules.heavy_rows) else best
+            none = none + 1 if found_no_tails(steps.family) else 0
+            if none >= rules.calm:
+                break
         level = log_level(steps, steps.family, state)
         if adapt and sweep < rules.adapt_sweeps:
             family = steps.family.adapt(state.totals)

@@ -20,14 +20,7 @@ import numpy as np
 from scstream.engines import CpuEngine
 from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
-from scstream.families.heavy_tails import (
-    HEAVY,
-    LIGHT,
-    NORMAL,
-    START,
-    degrees_of_freedom,
-    has_heavy_tails,
-)
+from scstream.families.heavy_tails import has_heavy_tails
 from scstream.families.log_totals import log_totals
 from scstream.families.scores import Points
 from scstream.sampler.clusters import State
@@ -99,31 +92,6 @@ def prior_for(family: Family, draws: Draws, recipe: Recipe, X: Points, weight: A
         best = trial if clearly_better(new, first, recipe.rules) else best
         level = new
     return best
-
-
-def tails_for(family: Family, X: Points, weight: Array, fit: Fit, rules: Rules) -> Family:
-    """Return the family with heavy tails where these predict a first batch better, else without.
-
-    Clusters of some rows are found with heavy tails and without. Many pieces of tails may predict
-    other rows nearly as well as tails do, so where these leave fewer clusters they need not be
-    clearly better.
-    """
-    tails = family.tails
-    if tails is None or not tails.learned:
-        return family
-    rows, counts = some_weighted_rows(X, weight, rules.challenger_rows)
-    seen, counts, held_out = rows[::2].copy(), counts[::2].copy(), rows[1::2]
-    normal = tails.of(NORMAL)
-    heavy, few = fit(tails.of(START), seen, counts)
-    df = degrees_of_freedom(heavy.family)
-    if df >= LIGHT or len(held_out) == 0:
-        return normal
-    light, many = fit(normal, seen, counts)
-    new = _density(heavy, few.totals, few.totals[:, 0], held_out)
-    old = _density(light, many.totals, many.totals[:, 0], held_out)
-    if clearly_better(new, old, rules) or (few.k < many.k and new.mean() > old.mean()):
-        return tails.of(START if df < HEAVY else df)
-    return normal
 
 
 def is_beyond(family: Family, batch: Batch, recipe: Recipe) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -13,12 +12,12 @@ from scipy.optimize import linear_sum_assignment
 from scstream.engines import CpuEngine, Engine
 from scstream.families import Family
 from scstream.families.contract import Array
-from scstream.families.heavy_tails import has_heavy_tails
+from scstream.families.heavy_tails import NORMAL, found_no_tails, has_heavy_tails
 from scstream.families.scores import Labels, Points
 from scstream.sampler.announcing import announce_long_start, announce_memory
 from scstream.sampler.background import arisen, arising, everything, left_after, tells_noise
 from scstream.sampler.batch import Course, first_batch, redraw_for_memory
-from scstream.sampler.challenger import prior_for, tails_for
+from scstream.sampler.challenger import prior_for
 from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
@@ -75,7 +74,6 @@ def learn_first(
             announce_long_start(X, n, p, rules)
     old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
     draws = rng, seed, n_batches
-    family = tails_for(family, X, weight, partial(fitted, draws, recipe), rules)
     steps, state = begun(family, engine, draws, recipe, batch.labels, X, weight, old_ids)
     state = _numbered(engine, state, batch.time, 0)
     again = False
@@ -121,17 +119,25 @@ def begun(
 ) -> tuple[Context, State]:  # fmt: skip
     """Return the steps of a batch and the clusters that they found, see `_found`.
 
-    Draws are by a copy of a generator, a seed and the number of the batch.
+    Draws are by a copy of a generator, a seed and the number of the batch. If clusters turn out to
+    have no heavy tails all is done again without weights of rows, the draws included.
     """
-    rng, seed, n_batches = draws
+
+    def once(family: Family) -> tuple[Context, State]:
+        rng, seed, n_batches = draws
+        load_rows(engine, family, X, weight, n_batches)
+        outliers = _outliers(engine, family, recipe, X.shape[1])
+        steps = Context(
+            family, engine, copied(rng), recipe.alpha, seed, n_batches, outliers, recipe.rules
+        )
+        return steps, _found(steps, recipe, labels, X, weight, old_ids)
+
     if labels is None:
         family = prior_for(family, draws, recipe, X, weight)
-    load_rows(engine, family, X, weight, n_batches)
-    outliers = _outliers(engine, family, recipe, X.shape[1])
-    steps = Context(
-        family, engine, copied(rng), recipe.alpha, seed, n_batches, outliers, recipe.rules
-    )
-    return steps, _found(steps, recipe, labels, X, weight, old_ids)
+    steps, state = once(family)
+    if family.tails is not None and found_no_tails(steps.family):
+        return once(family.tails.of(NORMAL))
+    return steps, state
 
 
 def fitted(
@@ -163,6 +169,9 @@ def _found(
     elif sizes:
         start, noise = start_from_samples(steps, recipe, X, weight)
         again = start is not None
+        many = max(sizes) >= steps.rules.heavy_rows
+        if start is not None and many and found_no_tails(steps.family):
+            return start
     if start is None:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
         n, d = X.shape

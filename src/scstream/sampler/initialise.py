@@ -10,7 +10,7 @@ import numpy as np
 
 from scstream.engines import Engine
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import observed_scores
+from scstream.families.gaps import filled_rows, observed_scores
 from scstream.families.scale_mixture import row_score
 from scstream.families.scores import Labels, LinearScore, Points
 from scstream.sampler.clusters import State, heavier
@@ -169,7 +169,7 @@ def _seeds(steps: Context, *, adapt: bool) -> Seeds:
     rules, rng = steps.rules, steps.rng
     sample, size = _sample(steps, rng)
     most = size
-    if adapt and size == rules.seeds and not steps.family.is_coarse():
+    if adapt and size == rules.seeds and steps.family.rounding is None:
         most = max(sample.shape[0] // rules.points_a_group, size)
     return Seeds(
         sample, size, enough_groups(steps.family, sample, (size, most), rng, steps.alpha, rules)
@@ -179,7 +179,7 @@ def _seeds(steps: Context, *, adapt: bool) -> Seeds:
 def _sample(steps: Context, rng: np.random.Generator) -> tuple[Points, int]:
     """Return rows that groups are made from, and how many groups at most."""
     rules = steps.rules
-    sample = steps.family.filled(steps.engine.sample(rng, rules.seed_rows))
+    sample = filled_rows(steps.family, steps.engine.sample(rng, rules.seed_rows))
     return sample, max(1, min(steps.engine.n_rows // rules.points_a_group, rules.seeds))
 
 

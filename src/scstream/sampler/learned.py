@@ -185,7 +185,7 @@ def outcome_of(
         n_clusters=after.state.k, log_posterior=level, births=births, deaths=deaths, splits=splits,
         merges=merges, returns=returns, widened=batch.widened,
     )  # fmt: skip
-    if after.family.is_coarse() and n > 0:
+    if after.family.rounding is not None and n > 0:
         labels = _labels_as_given(ctx.engine, after, batch, recipe)
     return Outcome(*labels.bring(), record, labels.among(after.state.ids))
 

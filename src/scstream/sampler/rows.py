@@ -98,9 +98,9 @@ def as_computed(family: Family, X: Points, batch: int) -> Points:
     """Return rows as a family computes with them: narrowed, coarse numbers within their cells."""
     if family.narrows:
         X = as_given(family, X)
-    if family.is_coarse():
+    if family.rounding is not None:
         remote = isinstance(X, RemoteRows)
-        X = X.unrounded(family, batch) if remote else family.unrounded(to_host(X), batch)
+        X = X.unrounded(family, batch) if remote else family.rounding.spread(to_host(X), batch)
     return X
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scstream.families.contract import Array
-from scstream.families.heavy_tails import has_heavy_tails
+from scstream.families.heavy_tails import found_no_tails, has_heavy_tails
 from scstream.families.scores import Points
 from scstream.sampler.background import arisen, arising, left_after
 from scstream.sampler.batch import Course, converge
@@ -45,7 +45,8 @@ def start_from_samples(
     None if they are so many that each has but a few rows of any sample.
 
     Each sample starts from the clusters of the one before, under the prior that these have left.
-    What is too small to be seen in a sample is split off when all rows are swept.
+    What is too small to be seen in a sample is split off when all rows are swept. If many rows of
+    a sample show no heavy tails, see `found_no_tails`, no more of them are looked at.
 
     Also returns the background of the last sample, where one is learned and the first showed noise.
     """
@@ -74,7 +75,7 @@ def start_from_samples(
         found, rows_seen = state, size
         if recipe.outlier_weight == "auto":
             noise = left_after(sample, state)
-        if agree:
+        if agree or (size >= steps.rules.heavy_rows and found_no_tails(steps.family)):
             break
     if found is None:
         return None, None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import observed_scores
+from scstream.families.gaps import gap_rows, observed_scores
 from scstream.families.log_totals import log_totals, row_log_totals
 from scstream.families.scores import Points, Score, to_dense
 from scstream.sampler.rows import some_weighted_rows
@@ -189,7 +189,7 @@ def log_densities(learner: Learner, X: Points) -> Array:
 
 def log_density(family: Family, score: Score, X: Points) -> Array:
     """Return the log density of checked rows (n,) whose scores are log weights times densities."""
-    if len(family.gaps(X)):
+    if len(gap_rows(family, X)):
         totals = row_log_totals(observed_scores(family, score, X))
     else:
         totals = log_totals(score, family.statistics(X))
@@ -210,7 +210,7 @@ def log_densities_left_out(learner: Learner, X: Points, weight: Array) -> Array:
     scores, T = observed_scores(family, score, within), to_dense(family.statistics(within))
     z = np.argmax(scores[:, :k], axis=1)
     taught = ~(scores[:, k + 1 :] > scores[rows, z][:, None]).any(axis=1)
-    taught[family.gaps(X)] = False
+    taught[gap_rows(family, X)] = False
     T[~taught] = 0.0
     without = totals[z] - weight[:, None] * T
     n = without[:, 0]

@@ -262,7 +262,8 @@ def _weighed(check: Callable[[Any], Array], chunk: Chunk, weight: Any) -> Chunk:
 
 
 def _unrounded(family: Family, batch: int, chunk: Chunk, first_row: int) -> Chunk:
-    return family.unrounded(chunk[0], batch, first_row), chunk[1]
+    assert family.rounding is not None
+    return family.rounding.spread(chunk[0], batch, first_row), chunk[1]
 
 
 def _narrowed(family: Family, chunk: Chunk) -> Chunk:
