@@ -165,7 +165,7 @@ def test_directions_cut_every_cluster_and_find_the_groups(case):
     s, agreement = T.sum(axis=0)[None], []
     for attempt in range(8):
         member = T[[3 * attempt]]
-        functional = case.family.directions(s, member, np.array([attempt]))
+        functional = case.family.division.directions(s, member, np.array([attempt]))
         assert functional.shape == s.shape
         side = T @ functional[0] > 0
         assert 0 < side.sum() < 30

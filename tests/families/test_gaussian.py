@@ -258,7 +258,7 @@ def test_degenerate_columns_are_no_obstacle(columns):
         part = fitted.division.divide(groups, fitted.division.boundary(groups, groups[::-1]))
         assert np.all(np.isfinite(part))
         assert np.all(np.isfinite(fitted.log_marginal(groups - part)))
-        assert np.all(np.isfinite(fitted.directions(groups, T[:4], np.arange(4))))
+        assert np.all(np.isfinite(fitted.division.directions(groups, T[:4], np.arange(4))))
 
 
 def test_rounding_that_costs_positive_definiteness_is_mended():
