@@ -198,8 +198,8 @@ def _gaussian(graph: Graph, X: Value, family: Gaussian, parts: Sequence[Any]) ->
     """Write Student-t densities: ``level - power log(1 + |W z - b|^2)``."""
     shift, scale = family.frame
     base: Any = -0.5 * _LOG_2PI * len(scale) - np.log(scale).sum()
-    if family._space is not None:
-        X, rest = _narrowed(graph, X, family._space)
+    if family.space is not None:
+        X, rest = _narrowed(graph, X, family.space)
         base = rest + base
     by = Triangular.of_factors(*_joined(parts, "factors", "const", "power"))
     k, d = by.b.shape

@@ -60,7 +60,7 @@ def test_many_columns_of_tensors_are_narrowed_as_those_of_arrays(engine):
         assert_array_equal(tensors.predict(torch.from_numpy(X)).numpy(), arrays.predict(X))
         scores = tensors.score_samples(torch.from_numpy(X))
         assert_array_equal(scores.numpy(), arrays.score_samples(X))
-    assert arrays._learner.family.narrows
+    assert arrays._learner.family.space is not None
 
 
 @pytest.mark.parametrize(

@@ -75,21 +75,21 @@ def test_it_is_the_product_of_its_parts() -> None:
     assert not np.isnan(family.statistics(filled_rows(family, points))[:, 1 + 2 * d :]).any()
 
 
-def test_amounts_alone_leave_who_has_one_out_until_all_counts_again() -> None:
+def test_amounts_alone_leave_out_which_are_there_until_all_counts_again() -> None:
     X = rows()
     family, points = prepared(Hurdle(amount=Gaussian()), X)
     T = family.statistics(filled_rows(family, points))
     s = np.stack([T[points[:, 0] == has].sum(axis=0) for has in (0, 1)])
     family = family.adapt(s)
-    alone = family.amounts_alone(True)
-    assert alone.amounts_alone(True) is alone
+    alone = family.simplified(True)
+    assert alone.simplified(True) is alone
     gap = [np.diff(f.log_marginal(np.stack([s.sum(axis=0), s[0]]))) for f in (family, alone)]
     assert gap[0] != pytest.approx(gap[1])
     scores = alone.adapt(s).parts(s)[0][0].predictive_score(s[:, :7], np.zeros(2)).eta
     assert_allclose(scores[0], scores[1], atol=1e-5)  # both expect the same of who has one
-    again = alone.amounts_alone(False)
+    again = alone.simplified(False)
     assert_array_equal(again.prior, family.prior)
-    assert again.amounts_alone(False) is again
+    assert again.simplified(False) is again
     assert_array_equal(again.adapt(s).prior, family.adapt(s).prior)
 
 
@@ -97,7 +97,7 @@ def test_many_columns_are_described_by_a_few_directions() -> None:
     rng = np.random.default_rng(0)
     X = np.exp(rng.normal(size=(300, 3)) @ rng.normal(size=(3, 60)) + rng.normal(size=(300, 60)))
     family, points = prepared(Hurdle(amount=Gaussian()), X)
-    assert family.parts(family.prior[None])[1][0].narrows
+    assert family.parts(family.prior[None])[1][0].space is not None
     E = family.embed(points)
     assert len(E) == 300
     assert E.shape[1] < 120

@@ -7,7 +7,9 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import Gaussian, ScStream
+from scstream.families.gaussian_columns import turned
 from scstream.families.main_directions import main_directions
+from scstream.families.subspace import narrowed
 
 
 def low_rank(n, w, seed, *, classes=6, apart=1.0, loading=1.0, noise=0.5, drift=0.0, batches=1):
@@ -35,8 +37,10 @@ def alike_in_all_columns(n, seed, classes=40, w=64):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_many_rows_that_differ_everywhere_keep_all_columns(seed):
-    assert not Gaussian().prepare(alike_in_all_columns(1000, seed)).narrows
-    assert Gaussian().prepare(alike_in_all_columns(250, seed)).narrows  # these afford no more
+    assert Gaussian().prepare(alike_in_all_columns(1000, seed)).space is None
+    assert (
+        Gaussian().prepare(alike_in_all_columns(250, seed)).space is not None
+    )  # these afford no more
 
 
 def test_rows_without_a_level_of_noise_are_described_by_few_directions():
@@ -52,7 +56,7 @@ def test_rows_without_a_level_of_noise_are_described_by_few_directions():
 def test_a_given_prior_is_for_all_columns(given):
     X, _ = low_rank(250, 64, 0)[0]
     given = {k: np.zeros(64) if k == "mean" else v for k, v in given.items()}
-    assert not Gaussian(**given).prepare(X).narrows
+    assert Gaussian(**given).prepare(X).space is None
 
 
 def apart(n, seed, classes, w=64):
@@ -112,7 +116,7 @@ def test_density_is_that_of_the_directions_times_that_of_the_noise():
     X, _ = low_rank(250, 60, 6)[0]
     family = Gaussian(mean_strength=0.1).prepare(X)
     s = family.statistics(X[:100]).sum(axis=0)[None]
-    assert_array_equal(s[0], family.statistics(family.narrowed(X[:100])).sum(axis=0))
+    assert_array_equal(s[0], family.statistics(narrowed(family, X[:100])).sum(axis=0))
     got = family.log_predictive(X[100:], s)[:, 0]
     space = family._space
     basis = space.lift / np.sqrt((space.lift**2).sum(axis=0))
@@ -153,9 +157,9 @@ def test_clusters_are_described_in_all_columns():
 def test_rows_as_before_leave_the_directions_as_they_are():
     first, second, third = low_rank(400, 96, 9, batches=3)
     family = Gaussian().prepare(first[0])
-    once, carry = family.turned(second[0], 400.0)
+    once, carry = turned(family, second[0], 400.0)
     assert carry is None
-    again, carry = once.turned(third[0], 400.0)
+    again, carry = turned(once, third[0], 400.0)
     assert carry is None
     assert again is once  # what is usual is known by now
 
@@ -207,7 +211,7 @@ def test_what_was_learned_in_other_directions_is_known_in_these():
     before, now = Gaussian().prepare(X), Gaussian().prepare(other)
     rows = X[:50]
     sums = now.reframed(before.statistics(rows).sum(axis=0)[None], before)[0]
-    z = before.narrowed(rows).mean(axis=0)
+    z = before.space.narrowed(rows).mean(axis=0)
     there = now.embed(before._space.means(z)[None])[0]
     assert sums[0] == pytest.approx(50.0)
     assert_allclose(sums[1 : 1 + len(there)] / 50.0, there, atol=1e-8)

@@ -61,5 +61,5 @@ def test_many_columns_stay_narrow_when_the_first_rows_are_learned_anew() -> None
         model.partial_fit(X)
         family = model.family_
         assert isinstance(family, CountShares)
-        assert family.parts(family.prior[None])[0][0].narrows
+        assert family.parts(family.prior[None])[0][0].space is not None
     assert adjusted_rand_score(y, model.predict(X)) > 0.9

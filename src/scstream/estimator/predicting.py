@@ -24,6 +24,7 @@ from scstream.families.columns import plain_table
 from scstream.families.contract import Array
 from scstream.families.gaps import gap_rows
 from scstream.families.scores import Points, Score
+from scstream.families.subspace import narrowed
 from scstream.inputs import on_host
 from scstream.records import BatchRecord
 from scstream.sampler.learner import Learner
@@ -156,8 +157,8 @@ def _evaluated(
     limit = nullcontext() if is_quick(family, X.shape[0]) else single_threaded()
     with limit:
         out: NDArray[Any]
-        X = to_host(X) if family.narrows else X
-        rows = family.narrowed(X)
+        X = X if family.space is None else to_host(X)
+        rows = narrowed(family, X)
         if isinstance(what, Best):
             out = engine.assign(family, rows, score)
         else:

@@ -21,6 +21,7 @@ from scstream.families.typical import by_column
 
 if TYPE_CHECKING:
     from scstream.families.heavy_tails import Tails
+    from scstream.families.subspace import Subspace
 
 Array = NDArray[np.float64]
 
@@ -168,19 +169,12 @@ class Family(Saved, RowForms, ABC):
         """Return a copy that adapts to clusters of one common shape, for few points."""
         return self
 
-    def held(self, hold: bool) -> Self:
-        """Return a copy with parameters that all clusters share held as wide as they are, or not.
+    def simplified(self, on: bool) -> Self:
+        """Return a copy by which clusters are told apart more simply, or one as it is in full.
 
-        Small groups look denser than clusters. So a first batch also starts with such parameters
-        held while groups are merged, if a family has some; it returns itself if not.
-        """
-        return self
-
-    def amounts_alone(self, alone: bool) -> Self:
-        """Return a copy by which only amounts tell clusters apart, not which of them are there.
-
-        Or, unless ``alone``, the one that knows both again. A first batch converges with amounts
-        alone, then with both; a family in which nothing is there or not returns itself.
+        A first batch converges with the former, then with the latter: groups of few rows look
+        denser than clusters are, and entries that rows lack like clusters of their own. Returns
+        itself where that makes no difference.
         """
         return self
 
@@ -235,6 +229,11 @@ class Family(Saved, RowForms, ABC):
     def rounding(self) -> Rounding | None:
         """How numbers that stand for cells are spread over these; None if there are none."""
         return StepRounding(self._step) if self._step.any() else None
+
+    @property
+    def space(self) -> Subspace | None:
+        """The directions by which rows of many columns are described; None if by all columns."""
+        return None
 
     @property
     def division(self) -> Division:

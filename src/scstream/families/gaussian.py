@@ -33,7 +33,7 @@ from scstream.families.packed import means
 from scstream.families.pooling import between, middles, pooled
 from scstream.families.restraint import restrained
 from scstream.families.scores import Points
-from scstream.families.subspace import Subspace
+from scstream.families.subspace import Subspace, narrowed
 from scstream.support.given import as_floats, finite_vector, positive_number
 
 SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
@@ -110,7 +110,7 @@ class Gaussian(GaussianColumns):
         new = copy.copy(self)
         if self._may_narrow():
             new._space = main_directions(np.asarray(X), self._most)
-            X = new.narrowed(X)
+            X = narrowed(new, X)
         refuse_too_many(X.shape[1])
         d = X.shape[1]
         new._shift, new._scale = column_frame(X)

@@ -26,7 +26,7 @@ from scstream.families.how_many import LEAST, MOST
 from scstream.families.normal_wishart import NormalWishart
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
-from scstream.families.subspace import Subspace
+from scstream.families.subspace import Subspace, narrowed
 from scstream.support import rowwise
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -66,12 +66,12 @@ class GaussianColumns(NormalWishart):
 
     def _in_directions(self, X: Points) -> NDArray[np.floating[Any]]:
         """Return rows with the columns of the frame."""
-        X = X if self._space is None else self.narrowed(X)
+        X = narrowed(self, X)
         return np.ascontiguousarray(X, dtype=_float_type(X))
 
     def quadratic_frame(self) -> tuple[Array, Array] | None:
         """Return the frame, unless rows have other coordinates."""
-        return None if self.narrows else (self._shift, self._scale)
+        return None if self._space else (self._shift, self._scale)
 
     def log_base(self, X: Points) -> Array:
         """Return the log of the base measure of what is observed, the frame's units included."""
@@ -92,13 +92,13 @@ class GaussianColumns(NormalWishart):
         if not isinstance(before, GaussianColumns):
             return None
         if (
-            before.narrows
+            before._space is not None
             and self._space is not None
             and before.columns_taken() == len(self._space.centre)
         ):
-            before, carry = before._carried_to(self._space)
+            before, carry = before.carried_to(self._space)
             sums = carry(sums)
-        elif before.narrows or self.narrows or len(before._m) != len(self._m):
+        elif before._space or self._space or len(before._m) != len(self._m):
             return None
         d, n = len(self._m), sums[:, 0]
         ratio, shift = before._scale / self._scale, (before._shift - self._shift) / self._scale
@@ -112,7 +112,7 @@ class GaussianColumns(NormalWishart):
     @property
     def imputation(self) -> Imputation | None:
         """The imputation of missing entries; coordinates in few directions have none."""
-        return None if self.narrows else GaussianImputation(self)
+        return None if self._space else GaussianImputation(self)
 
     @property
     def division(self) -> GaussianDivision:
@@ -132,30 +132,11 @@ class GaussianColumns(NormalWishart):
         return new
 
     @property
-    def narrows(self) -> bool:
-        """Whether rows of many columns are described by a few coordinates."""
-        return self._space is not None
+    def space(self) -> Subspace | None:
+        """The directions by which rows of many columns are described."""
+        return self._space
 
-    def narrowed(self, X: Points) -> Points:
-        """Return rows by the coordinates in which the family computes; these stay as they are."""
-        if self._space is None or X.shape[1] == self._space.lift.shape[1]:
-            return X
-        return self._space.narrowed(X)
-
-    def turned(self, X: Points, past: float) -> tuple[Self, Carry | None]:
-        """Return a copy whose directions hold new rows too, and what carries statistics over."""
-        if self._space is None or len(X) == 0:
-            return self, None
-        space = self._space.after(np.asarray(X), past)
-        if space is self._space:
-            return self, None
-        if space.lift is self._space.lift:
-            new = copy.copy(self)
-            new._space = space
-            return new, None
-        return self._carried_to(space)
-
-    def _carried_to(self, space: Subspace) -> tuple[Self, Carry]:
+    def carried_to(self, space: Subspace) -> tuple[Self, Carry]:
         """Return a copy that computes in other directions, and what carries statistics there."""
         assert self._space is not None
         d, q = len(self._m), space.lift.shape[1]
@@ -191,6 +172,23 @@ class GaussianColumns(NormalWishart):
         if len(self._space.centre) > MOST_DESCRIBED:
             return {"mean": self._space.means(mean), "variance": self._space.variances(cov)}
         return {"mean": self._space.means(mean), "covariance": self._space.covariances(cov)}
+
+
+def turned(family: Family, X: Points, past: float) -> tuple[Family, Carry | None]:
+    """Return a copy whose directions describe some rows too, beside ``past`` others.
+
+    Also returns what carries statistics (..., p) over to them, None if they stay the same.
+    """
+    if not isinstance(family, GaussianColumns) or family.space is None or len(X) == 0:
+        return family, None
+    space = family.space.after(np.asarray(X), past)
+    if space is family.space:
+        return family, None
+    if space.lift is not family.space.lift:
+        return family.carried_to(space)
+    new = copy.copy(family)
+    new._space = space
+    return new, None
 
 
 class GaussianImputation:

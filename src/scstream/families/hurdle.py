@@ -91,7 +91,7 @@ class Hurdle(Encoded):
         assert isinstance(amount, Diagonal)
         return self._having([presence, amount.as_wide_as_all()])
 
-    def amounts_alone(self, alone: bool) -> Self:
+    def simplified(self, on: bool) -> Self:
         """Return a copy whose clusters have their probabilities in common, or their own again.
 
         Rows at the common value complete their amounts by their cluster. A cluster of such rows
@@ -100,12 +100,12 @@ class Hurdle(Encoded):
         at first, and nothing else. Where none is completed this is so in any case.
         """
         presence, amount = self._families
-        if not alone and self._set_aside is not None:
+        if not on and self._set_aside is not None:
             new = self._having([self._set_aside, amount])
             new._set_aside = None
             return new
         none = np.isnan(self.form.value_).all() or self.imputation is None
-        if none or not alone or self._set_aside is not None:
+        if none or not on or self._set_aside is not None:
             return self
         assert isinstance(presence, Bernoulli)
         new = self._having([presence.in_common(), amount])
@@ -122,7 +122,7 @@ class Hurdle(Encoded):
         other = (X[:, self._columns[0]] - p) / np.sqrt(p * (1.0 - p))
         shift, scale = amount.frame
         own = X[:, self._columns[1]]
-        own = amount.embed(own) if amount.narrows else (own - shift) / scale
+        own = (own - shift) / scale if amount.space is None else amount.embed(own)
         out = np.concatenate([other if self.imputation is None else 0.0 * other, own], axis=1)
         return np.where(np.isnan(out), 0.0, out)
 

@@ -113,13 +113,9 @@ class Joined(Family):
         """Return a copy whose parts suit the clusters (k, p)."""
         return self._changed(lambda family, s: family.adapt(s), clusters)
 
-    def held(self, hold: bool) -> Self:
-        """Return a copy whose parts are held, or not; itself if there is nothing to hold."""
-        return self._each([family.held(hold) for family in self._families])
-
-    def amounts_alone(self, alone: bool) -> Self:
-        """Return a copy whose parts know amounts alone, or all; itself if that is the same."""
-        return self._each([family.amounts_alone(alone) for family in self._families])
+    def simplified(self, on: bool) -> Self:
+        """Return a copy with simpler parts, or with all in full; itself if that is the same."""
+        return self._each([family.simplified(on) for family in self._families])
 
     def _each(self, families: list[Family]) -> Self:
         """Return a copy with such families for its parts, itself if they are the ones it has."""

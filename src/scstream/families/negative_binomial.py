@@ -108,12 +108,12 @@ class NegativeBinomial(Poisson):
         assert self._choices is not None
         return [self._dispersed(np.full(len(self._mean), i)) for i in range(len(self._choices))]
 
-    def held(self, hold: bool) -> Self:
+    def simplified(self, on: bool) -> Self:
         """Return a copy whose dispersions do not fall, or do; itself where that makes no change."""
-        if self._choices is None or self.alone or hold == self._is_held:
+        if self._choices is None or self.alone or on == self._is_held:
             return self
         new = copy.copy(self)
-        new._is_held = hold
+        new._is_held = on
         return new
 
     def adapt(self, clusters: Array) -> Self:
@@ -121,7 +121,7 @@ class NegativeBinomial(Poisson):
 
         Each dispersion is judged by the clusters that would be left under it, see `merging`. Beside
         other columns, by which clusters stay apart, it falls by one choice at most each time, or
-        does not fall (see `held`).
+        does not fall (see `simplified`).
         """
         if self._choices is None:
             return super().adapt(clusters)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -72,19 +71,3 @@ class RowForms:
         those that are in the logarithm of a Student-t density bend up: engines may rely on it.
         """
         return None
-
-    @property
-    def narrows(self) -> bool:
-        """Whether rows of many columns are described by a few coordinates."""
-        return False
-
-    def narrowed(self, X: Points) -> Points:
-        """Return checked rows by the coordinates that engines are given; once is enough."""
-        return X
-
-    def turned(self, X: Points, past: float) -> tuple[Self, Callable[[Array], Array] | None]:
-        """Return a copy whose coordinates describe some further rows too, beside ``past`` others.
-
-        Also returns what carries statistics (..., p) over to them, None if they stay the same.
-        """
-        return self, None

@@ -9,7 +9,7 @@ clusters, about the common centre.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,12 @@ from numpy.typing import NDArray
 from scstream import core
 from scstream.families.gaps import rows_with_gaps
 from scstream.families.how_many import principal
-from scstream.families.scores import Array
+from scstream.families.scores import Array, Points
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.saved import checked
+
+if TYPE_CHECKING:
+    from scstream.families.contract import Family
 
 _RUN = 128  # rows that stay near the processor
 _NEWCOMERS = 1.5  # times the noise of the first rows that further ones may have, if all is well
@@ -27,6 +30,11 @@ _STRAYED = 1.05  # times the usual noise of rows that calls for other directions
 _ERRORS = 1.0  # standard errors by which it must be more than that
 _ERRORS_BELOW = 3.0  # the same for noise that has become less: by chance it must not
 _LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+def narrowed(family: Family, X: Points) -> Points:
+    """Return checked rows by the coordinates that engines are given; once is enough."""
+    return X if family.space is None else family.space.narrowed(X)
 
 
 class Subspace(NamedTuple):
@@ -49,7 +57,9 @@ class Subspace(NamedTuple):
 
     @numpy_defaults
     def narrowed(self, X: NDArray[np.floating[Any]]) -> Array:
-        """Return the coordinates (n, q) of rows (n, w)."""
+        """Return the coordinates (n, q) of rows (n, w); these stay as they are."""
+        if X.shape[1] == self.lift.shape[1]:
+            return np.asarray(X)
         return self._coordinates(X)[0] / self._length
 
     def _coordinates(self, X: NDArray[np.floating[Any]]) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ from scipy import sparse
 from scstream.engines import CpuEngine
 from scstream.families.contract import Array
 from scstream.families.scores import Points
+from scstream.families.subspace import narrowed
 from scstream.groups.bridges import BINS
 from scstream.records import BatchRecord
 from scstream.sampler.learner import Learner
@@ -130,7 +131,7 @@ def _scores(learner: Learner, X: Points) -> Array:
     score, family = learner.predictive(), learner.family
     if learner.outliers is not None:
         score = learner.outliers.beside(score, family)
-    return np.asarray(CpuEngine().evaluate(family, family.narrowed(X), score, np.copy), np.float64)
+    return np.asarray(CpuEngine().evaluate(family, narrowed(family, X), score, np.copy), np.float64)
 
 
 def _lines(

@@ -87,11 +87,11 @@ def first_batch(steps: Context, plan: Plan, start: State, course: Course) -> Sta
 def converge(steps: Context, plan: Plan, start: State, course: Course) -> Converged:
     """Run sampled sweeps of the loaded batch from the given clusters, until nothing grows better.
 
-    And once more, if only amounts told them apart so far. If the clusters that come of it lead to a
-    start that is better still, all is done from there.
+    And once more, if they were told apart more simply so far (`Family.simplified`). If the clusters
+    that come of it lead to a start that is better still, all is done from there.
     """
     found = _swept(steps, plan, start, course)
-    family = steps.family.amounts_alone(False)
+    family = steps.family.simplified(False)
     if family is not steps.family:
         steps.family = family.adapt(found.state.totals)
         found = _swept(steps, plan, found.state, course)

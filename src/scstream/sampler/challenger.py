@@ -23,6 +23,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.heavy_tails import has_heavy_tails
 from scstream.families.log_totals import log_totals
 from scstream.families.scores import Points
+from scstream.families.subspace import narrowed
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.initialise import merged_start
@@ -109,7 +110,7 @@ def is_beyond(family: Family, batch: Batch, recipe: Recipe) -> bool:
     for block in blocks:
         if block.family.real:
             shift, scale = block.family.frame
-            own = block.family.narrowed(rows[:, block.rows])
+            own = narrowed(block.family, rows[:, block.rows])
             far |= (np.abs(own - shift) > _BEYOND * scale).any(axis=1)
     return bool(far.all())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +62,7 @@ class Seeds(NamedTuple):
 
 def first_seeds(steps: Context, *, adapt: bool = True) -> Seeds:
     """Return groups of the loaded batch, by what they are told apart by at first."""
-    steps.family = steps.family.amounts_alone(True)
+    steps.family = steps.family.simplified(True)
     return _seeds(steps, adapt=adapt)
 
 
@@ -74,7 +73,7 @@ def start_over_clustered(
 
     On the way the prior follows the clusters, if it may. Should they be left with too few points
     to show their shapes, all is done again under a prior that takes them for alike. What they are
-    told apart by at first, see `Family.amounts_alone`, it is until they have converged.
+    told apart by at first, see `Family.simplified`, it is until they have converged.
 
     It starts from the given groups, see `first_seeds`, or else makes them.
     """
@@ -102,8 +101,7 @@ def merged_start(
     """Return the best of some starts, with its prior: merged from small groups, or from a few.
 
     Where clusters differ in a few of many columns, small groups are mixed: chance neighbours in
-    all the others. The few groups are made by the most informative columns. Each start is made
-    once more with a prior that is held wide, if the family has such (`Family.held`).
+    all the others. The few groups are made by the most informative columns.
     """
     family, rules, rng = steps.family, steps.rules, steps.rng
     sample, size, small = seeds or _seeds(steps, adapt=adapt)
@@ -117,12 +115,11 @@ def merged_start(
         groups.append(over_cluster(family, sample, rules.few_seeds, rng, E))
     best: _Start | None = None
     steps.engine.by_groups(True)
-    held = family.held(True) if adapt else family
-    for prior, start in product([family] if held is family else [family, held], groups):
-        steps.family = prior.adapt(start) if adapt else prior
+    for start in groups:
+        steps.family = family.adapt(start) if adapt else family
         best = _merged_down(steps, plan, State.start(forgetting, start, 0.0, 0), best, adapt=adapt)
     assert best is not None
-    steps.family = best.family.held(False)
+    steps.family = best.family
     steps.engine.by_groups(False)
     steps.engine.restore_labels()
     return best.state

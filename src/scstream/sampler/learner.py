@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scstream.engines import Engine, RemoteRows
 from scstream.engines.tensors import to_host
 from scstream.families.contract import Array
+from scstream.families.gaussian_columns import turned
 from scstream.families.scores import Labels
 from scstream.families.widening import MODEL, Widening
 from scstream.sampler.background import arising, background_of, left_after
@@ -175,7 +176,7 @@ def _learn_later(
     which came in other units or far away.
     """
     before, rules = learner, recipe.rules
-    if learner.family.narrows:
+    if learner.family.space is not None:
         learner = _turned(learner, batch, rules)
     family = learner.family
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
@@ -308,7 +309,7 @@ def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:
     n = batch.X.shape[0]
     past = min(learner.state.window.count_at(batch.time), rules.turn_past * n)
     rows = some_rows(batch.X, rules.turn_rows)
-    family, carry = learner.family.turned(rows, past * rows.shape[0] / max(n, 1))
+    family, carry = turned(learner.family, rows, past * rows.shape[0] / max(n, 1))
     if carry is None:
         return changed(learner, family=family)
     outliers = learner.outliers

@@ -13,6 +13,7 @@ from scstream.engines.tensors import is_tensor, on_device, to_host
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Points
+from scstream.families.subspace import narrowed
 from scstream.support.threads import taken
 
 _FEW_ROWS = 2**12  # that clusters of so many columns as are few may have
@@ -96,8 +97,7 @@ def load_rows(engine: Engine, family: Family, X: Points, weight: Array, batch: i
 
 def as_computed(family: Family, X: Points, batch: int) -> Points:
     """Return rows as a family computes with them: narrowed, coarse numbers within their cells."""
-    if family.narrows:
-        X = as_given(family, X)
+    X = as_given(family, X)
     if family.rounding is not None:
         remote = isinstance(X, RemoteRows)
         X = X.unrounded(family, batch) if remote else family.rounding.spread(to_host(X), batch)
@@ -106,6 +106,6 @@ def as_computed(family: Family, X: Points, batch: int) -> Points:
 
 def as_given(family: Family, X: Points) -> Points:
     """Return rows as a family computes with them, but coarse numbers as they are."""
-    if family.narrows:
-        return X.narrowed(family) if isinstance(X, RemoteRows) else family.narrowed(to_host(X))
-    return X
+    if family.space is None:
+        return X
+    return X.narrowed(family) if isinstance(X, RemoteRows) else narrowed(family, to_host(X))

@@ -15,6 +15,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.gaps import gap_rows, observed_scores
 from scstream.families.log_totals import log_totals, row_log_totals
 from scstream.families.scores import Points, Score, to_dense
+from scstream.families.subspace import narrowed
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
 
@@ -206,7 +207,7 @@ def log_densities_left_out(learner: Learner, X: Points, weight: Array) -> Array:
     family, totals, recent = learner.family, learner.state.totals, learner.state.recent
     k, rows = len(totals), np.arange(X.shape[0])
     score, level = learner.next_point()
-    within = family.narrowed(X) if family.narrows else X
+    within = narrowed(family, X)
     scores, T = observed_scores(family, score, within), to_dense(family.statistics(within))
     z = np.argmax(scores[:, :k], axis=1)
     taught = ~(scores[:, k + 1 :] > scores[rows, z][:, None]).any(axis=1)

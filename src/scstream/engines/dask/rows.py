@@ -16,6 +16,7 @@ from scstream.engines.base import EngineLost, RemoteRows
 from scstream.engines.dask.shard import Chunk, joined_rows
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points
+from scstream.families.subspace import narrowed
 
 Check = Callable[[Any], Points]  # makes sound rows of a chunk, or raises `ValueError`
 Fetch = Callable[[], tuple[Points, Array]]  # fetches rows and their weights
@@ -267,7 +268,7 @@ def _unrounded(family: Family, batch: int, chunk: Chunk, first_row: int) -> Chun
 
 
 def _narrowed(family: Family, chunk: Chunk) -> Chunk:
-    return family.narrowed(chunk[0]), chunk[1]
+    return narrowed(family, chunk[0]), chunk[1]
 
 
 def _shape(chunk: Chunk) -> tuple[int, int]:
