@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,51 +16,28 @@ from scstream.engines.dask.rows import blocks_of, check_collection, is_collectio
 from scstream.families.scores import stack
 from scstream.merging import divide, merge
 from scstream.model import ScStream
-from scstream.support.frozen import changed
 
 __all__ = ["learn_in_parts"]
 
 
 def divided(model: ScStream, n: int) -> list[bytes]:
     """Return what n workers go on from: at most n models, one for the first rows of a stream."""
-    if not model.n_batches_ or model._learner.warmup or n == 1:
-        return [model.to_bytes()]
-    scores = model._learner.scores
-    share = replace(scores.faded(1.0 / n), seen=scores.seen / n)
-    parts = divide(model, n)
-    for part in parts:
-        part._learner = changed(part._learner, scores=share)
-    return [part.to_bytes() for part in parts]
+    if not model.n_batches_ or model._learner.warmup:
+        n = 1
+    return [part.to_bytes() for part in divide(model, n)] if n > 1 else [model.to_bytes()]
 
 
 def learned(part: bytes, X: Any, time: Any = None) -> bytes:
-    """Return a worker's model after it has learned its rows.
-
-    All workers have seen the batch: what they have forgotten for it is not forgotten once more
-    when they are merged. So it goes to the past.
-    """
+    """Return a worker's model after it has learned its rows."""
     model = ScStream.from_bytes(part)
     asked, model.n_jobs = model.n_jobs, 1  # the workers share out the cores
     model.partial_fit(X, time=time).n_jobs = asked
-    model._learner = changed(model._learner, state=model._learner.state.all_past())
     return model.to_bytes()
 
 
 def merged(parts: Sequence[bytes], after: Mapping[int, bytes]) -> ScStream:
-    """Return one model of parts, some of which have learned rows since: those of these numbers.
-
-    What they have in common counts once: the number of batches, and rows that all remember.
-    """
-    models = [ScStream.from_bytes(after.get(i, part)) for i, part in enumerate(parts)]
-    new = merge(models)
-    if len(models) > 1:
-        seen = new._learner.repeats
-        rows = np.stack([seen.batches.astype(np.uint64), seen.hashes])
-        batches, hashes = np.unique(rows, axis=1)
-        repeats = replace(seen, batches=batches.astype(np.int64), hashes=hashes)
-        number = max(model.n_batches_ for model in models)
-        new._learner = changed(new._learner, n_batches=number, repeats=repeats)
-    return new
+    """Return one model of parts, some of which have learned rows since: those of these numbers."""
+    return merge([after.get(i, part) for i, part in enumerate(parts)])
 
 
 def learn_in_parts(

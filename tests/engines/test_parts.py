@@ -10,7 +10,7 @@ from scstream.parts import divided, learn_in_parts, learned, merged
 
 
 def test_dividing_and_merging_in_each_batch_is_nearly_as_one_model() -> None:
-    """Parts that forgot the batch's change once more in each merge came to 27 clusters for 20."""
+    """Where entropies were not forgotten with the past, 20 clusters became 25 for one model's 20."""
     one, model = ScStream(random_state=0), ScStream(random_state=0)
     scores = []
     for i, batch in enumerate(gaussian_stream(20, 4000, random_state=2)):
@@ -22,12 +22,13 @@ def test_dividing_and_merging_in_each_batch_is_nearly_as_one_model() -> None:
         if i >= 3:
             scores.append([adjusted_rand_index(batch.y, m.predict(batch.X)) for m in (one, model)])
     alone, together = np.mean(scores, axis=0)
-    assert together > 0.96 * alone
-    assert abs(model.n_clusters_ - one.n_clusters_) <= 3
+    assert together > 0.97 * alone
+    assert model.n_clusters_ == one.n_clusters_
     assert model.n_batches_ == 20
     assert len(model.to_bytes()) < 200_000  # rows that all remember were four times more each time
     count = one._learner.state.count
-    assert 0.5 * count < model._learner.state.count < 2.0 * count
+    assert 0.9 * count < model._learner.state.count < 1.1 * count
+    assert model._learner.scores.seen <= 4 * one._learner.scores.seen  # each scores as many at most
 
 
 def test_parts_without_rows_add_what_they_remember() -> None:

@@ -142,6 +142,17 @@ class Categorical(Family):
             out = np.concatenate([out, sums[:, 1:][:, theirs] @ moved], axis=1)
         return np.ascontiguousarray(out)
 
+    def recoded(self, X: Points, before: Any) -> Points:
+        """Return codes (n, d) of another's categories as codes of the same ones here."""
+        out = np.array(X, dtype=np.float64)
+        for j, (mine, theirs) in enumerate(zip(self.known, before.known, strict=True)):
+            place = {label: float(code) for code, label in enumerate(mine)}
+            to = np.array([place.get(label, _UNKNOWN) for label in theirs])
+            code = out[:, j]
+            met = code < len(to)  # neither missing nor unknown
+            out[met, j] = to[code[met].astype(np.int64)]
+        return out
+
     @property
     def known(self) -> tuple[tuple[Any, ...], ...]:
         """The categories of each column that were met, in the order of their places."""

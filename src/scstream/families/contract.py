@@ -268,6 +268,10 @@ class Family(Saved, RowForms, ABC):
         """
         return None
 
+    def difference(self, before: Family) -> str:
+        """Return why `reframed` cannot, for the user."""
+        return "their columns, categories or directions differ"
+
     # -- the family proper ----------------------------------------------------------------------
 
     @abstractmethod

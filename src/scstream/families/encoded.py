@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from scstream.families.columns import columns_of, finite_numbers
 from scstream.families.contract import Array, Family
 from scstream.families.joined import Joined
 from scstream.families.product_blocks import beside_others, prepared_beside, slices
+from scstream.families.recoding import lines
 from scstream.families.scores import Points
 from scstream.support.saved import parameters_of
 
@@ -122,6 +123,32 @@ class Encoded(Joined):
         """Return what the encoder has learned, and the priors, as families."""
         inner = (type(f)(**f.hyperparameters()) for f in self._families)
         return {**self.form.hyperparameters(), **dict(zip(self.inner, inner, strict=True))}
+
+    # -- codes of another encoder -----------------------------------------------------------------
+
+    def _alike_in(self, before: Family) -> Sequence[Family] | None:
+        """Return another's families as those of these codes, None if they are other than a line."""
+        same = super()._alike_in(before)
+        if same is not None or type(before) is not type(self) or self._families[0].text:
+            return same
+        found = lines(self.form, before.form, before._families)
+        if isinstance(found, str):
+            return None
+        return [line.carried(f) for line, f in zip(found, before._families, strict=True)]
+
+    def difference(self, before: Family) -> str:
+        """Return in what the codes differ."""
+        if type(before) is type(self) and not self._families[0].text:
+            found = lines(self.form, before.form, before._families)
+            if isinstance(found, str):
+                return found
+        return super().difference(before)
+
+    def recoded(self, X: Points, before: Any) -> Points:
+        """Return rows in another's codes in these."""
+        if self._families[0].text:
+            return super().recoded(X, before)
+        return X if self.form is before.form else self.form.encode(before.form.decode(X))
 
     # -- rows -----------------------------------------------------------------------------------
 

@@ -73,17 +73,35 @@ class Joined(Family):
 
     def reframed(self, sums: Array, before: Family) -> Array | None:
         """Return statistics (m, p) of the same parts, if each can; None if their forms differ."""
-        if not isinstance(before, type(self)) or not _equal(self._form(), before._form()):
+        families = self._alike_in(before)
+        if families is None:
             return None
         out = [sums[:, :1]]
-        for mine, theirs, s in zip(
-            self._families, before._families, before._divided(sums), strict=True
-        ):
+        for mine, theirs, s in zip(self._families, families, before._divided(sums), strict=True):
             part = mine.reframed(s, theirs)
             if part is None:
                 return None
             out.append(part[:, 1:])
         return np.ascontiguousarray(np.concatenate(out, axis=1))
+
+    def _alike_in(self, before: Family) -> Sequence[Family] | None:
+        """Return another's parts as parts of this form, None if it has another form."""
+        if not isinstance(before, type(self)) or not _equal(self._form(), before._form()):
+            return None
+        return before._families
+
+    def difference(self, before: Family) -> str:
+        """Return the reason of the first part that has one."""
+        if isinstance(before, Joined):
+            for mine, theirs in zip(self._families, before._families, strict=False):
+                if mine.reframed(np.zeros((0, len(theirs.prior))), theirs) is None:
+                    return mine.difference(theirs)
+        return super().difference(before)
+
+    def recoded(self, X: Points, before: Any) -> Points:
+        """Return each part's columns as that part checks them."""
+        parts = zip(self._families, before._families, before._columns, strict=True)
+        return np.concatenate([mine.recoded(X[:, c], own) for mine, own, c in parts], axis=1)
 
     def _form(self) -> dict[str, Any]:
         """Return what is saved of this copy but its parts."""

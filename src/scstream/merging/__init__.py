@@ -14,6 +14,7 @@ import numpy as np
 from scstream.merging.agreement import agreed
 from scstream.merging.learners import joined_learners
 from scstream.merging.models import model_of
+from scstream.merging.parts import share_of
 from scstream.support.arithmetic import numpy_defaults
 
 if TYPE_CHECKING:
@@ -81,14 +82,11 @@ def divide(model: ScStream, n: int) -> list[ScStream]:
     Each remembers the same clusters, at an n-th of their counts, and draws by a seed of its own.
     Were each given the whole model, all that it remembers would count n times after a merge.
     """
-    from scstream.sampler.learner import recounted
-
     if isinstance(n, bool) or n != int(n) or n < 1:
         raise ValueError(f"n must be a whole number of workers, 1 or more; got {n!r}.")
     if not model.n_batches_:
         return [model_of(model, None, None, []) for _ in range(int(n))]
-    own = model._learner
-    share = recounted(own, 1.0 / n)
+    own, share = model._learner, share_of(model._learner, 1.0 / n)
     seeds = np.random.default_rng([own.seed, own.n_batches]).integers(2**63, size=(int(n), 2))
     return [
         model_of(model, share.drawing_by(int(a), np.random.default_rng(int(b))), None, [], [model])

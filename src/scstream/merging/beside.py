@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from scstream.families.contract import Array, Family
+from scstream.families.scores import Points
 from scstream.merging.parts import Part, reframed
 from scstream.sampler.context import Outliers
 from scstream.sampler.recent import LATEST
@@ -47,13 +49,13 @@ def background_of(parts: Sequence[Part], family: Family) -> Outliers | None:
     return replace(first, weight=min(weight, first.most), sums=sums, held=held, pseudo=pseudo)
 
 
-def scores_of(parts: Sequence[Part], places: Sequence[Ints], shares: Array) -> Sketch:
+def scores_of(parts: Sequence[Part], places: Sequence[Ints], recent: Array) -> Sketch:
     """Return the sketch of the scores of all, as their rows are expected by the whole.
 
-    A cluster has another share (k,) of the whole than of its model, and its rows are so much more
-    or less expected.
+    A cluster, with so many recent points (k,) in all, has another share of the whole than of its
+    model, and its rows are so much more or less expected.
     """
-    out = Sketch.nothing()
+    out, shares = Sketch.nothing(), recent / recent.sum()
     for part, place in zip(parts, places, strict=True):
         own, mine = part.learner.scores, part.recent / max(float(part.recent.sum()), 1e-300)
         if len(own.values):
@@ -62,27 +64,39 @@ def scores_of(parts: Sequence[Part], places: Sequence[Ints], shares: Array) -> S
     return replace(out, seen=sum(part.learner.scores.seen for part in parts))
 
 
-def warmup_of(parts: Sequence[Part], maps: Sequence[dict[int, int]]) -> tuple[KeptBatch, ...]:
-    """Return the first rows of all, under their new ids; none once a model needs them no more."""
-    if not all(part.learner.warmup and not part.learner.family.tabular for part in parts):
-        return ()  # words have other codes in each table
-    kept = [
-        KeptBatch(one.batch, np.array([own.get(i, -1) for i in one.ids.tolist()]))
-        for part, own in zip(parts, maps, strict=True)
-        for one in part.learner.warmup
-    ]
-    return tuple(sorted(kept, key=lambda one: one.batch.time))
+def warmup_of(
+    parts: Sequence[Part], maps: Sequence[dict[int, int]], family: Family
+) -> tuple[KeptBatch, ...]:
+    """Return the first rows of all, under their new ids; none once a model needs them no more.
+
+    Rows that several models share, as those that were divided do, are there once.
+    """
+    if not all(part.learner.warmup for part in parts):
+        return ()
+    found: dict[tuple[float, bytes], KeptBatch] = {}
+    for part, own in zip(parts, maps, strict=True):
+        for one in part.learner.warmup:
+            batch = replace(one.batch, X=family.recoded(one.batch.X, part.learner.family))
+            key = batch.time, _bytes(batch.X)
+            if key in found:
+                batch = replace(batch, weight=found[key].batch.weight + batch.weight)
+            found[key] = KeptBatch(batch, np.array([own.get(i, -1) for i in one.ids.tolist()]))
+    return tuple(sorted(found.values(), key=lambda one: one.batch.time))
+
+
+def _bytes(X: Points) -> bytes:
+    return X.toarray().tobytes() if sparse.issparse(X) else np.asarray(X).tobytes()
 
 
 def repeats_of(parts: Sequence[Part]) -> Repeats:
-    """Return the rows that all have seen, while these are looked for."""
+    """Return the rows that any has seen, each once, while these are looked for."""
     known = [part.learner.repeats for part in parts]
     hashes = np.concatenate([one.hashes for one in known])
     batches = np.concatenate([one.batches for one in known])
-    order = np.argsort(batches, kind="stable")
+    batches, hashes = np.unique(np.stack([batches.astype(np.uint64), hashes]), axis=1)
     return Repeats(
-        hashes[order],
-        batches[order],
+        hashes,
+        batches.astype(np.int64),
         number=max(one.number for one in known),
         time=max(one.time for one in known),
         watched=min(one.watched for one in known),

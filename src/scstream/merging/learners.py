@@ -26,12 +26,12 @@ from scstream.merging.names import Claim, named
 from scstream.merging.parts import Part, Source, part_of
 from scstream.merging.subclusters import added, between
 from scstream.records import BatchRecord
-from scstream.sampler.clusters import State
+from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context
 from scstream.sampler.forgetting import shares_worth_keeping
 from scstream.sampler.learner import Learner
 from scstream.sampler.log_marginals import log_posterior
-from scstream.sampler.recipe import Plan
+from scstream.sampler.recipe import Events, Plan
 from scstream.sampler.rules import Rules
 from scstream.sampler.window import Window
 from scstream.support.frozen import changed
@@ -104,11 +104,11 @@ def _joined(sources: Sequence[Source], plan: Plan, rules: Rules) -> tuple[Source
         own = [*base.state.ids.tolist(), *base.dormant.ids.tolist()]
         return sources[0], [{i: i for i in own}]
     time = max(source.learner.time for source in sources)
-    parts = [part_of(source, base, time, rules) for source in sources]
+    parts = [part_of(source, base, time) for source in sources]
     ctx = Context(
         base.family, CpuEngine(1), base.rng, base.alpha, base.seed, base.n_batches, None, rules
     )  # which draws nothing
-    places, sums, latest = _matched(ctx, plan, sources, parts)
+    parts, places, sums, latest = _matched(ctx, plan, sources, parts)
     asleep = Asleep(ctx, parts, places, sums.sum(axis=1))
     k, claims = len(sums), asleep.claims + _claims(parts, places)
     next_id = max(source.learner.state.next_id for source in sources)
@@ -122,27 +122,43 @@ def _joined(sources: Sequence[Source], plan: Plan, rules: Rules) -> tuple[Source
     entropy = between(base.family, parts, places, sums[order].sum(axis=1))
     naming = np.array(ids)[order], np.array(born)[order], next_id
     state = _state(parts, places, (sums[order], latest[order], entropy), naming, base, time)
-    most = _over(parts, places, k, lambda part: _most(part))
+    most = _over(parts, places, k, np.maximum, lambda part: part.dormant.most)
+    dormant = asleep.memory(ids[k:], born[k:], state, most)
+    shown = shares_of(parts, places, k)
+    stay = _not_forgotten(state)
+    every, state = state, state.select(stay)
+    dormant = dormant.after(every, state, Events(), rules)
+    latest, shown = latest[order][stay], shown[np.append(stay, k)]
+    known = {*state.ids.tolist(), *dormant.ids.tolist()}
+    maps = [{old: new for old, new in own.items() if new in known} for own in maps]
     family = base.family.follow(state.totals, state.totals) if rules.follow else base.family
     learner = Learner(
         family=family,
-        state=state,
+        state=state.settle(time),
         rng=base.rng,
         seed=base.seed,
         alpha=base.alpha,
         outliers=background_of(parts, base.family),
         time=time,
         spacing=base.spacing,
-        n_batches=sum(source.learner.n_batches for source in sources),
-        dormant=asleep.memory(ids[k:], born[k:], state, most),
-        scores=scores_of(parts, places, state.recent / state.recent.sum()),
-        warmup=warmup_of(parts, maps),
+        n_batches=_batches(sources),
+        dormant=dormant,
+        scores=scores_of(parts, places, _over(parts, places, k, np.add, lambda part: part.recent)),
+        warmup=warmup_of(parts, maps, base.family),
         suspicion=sum(part.left * part.learner.suspicion for part in parts),
         repeats=repeats_of(parts),
         alike=base.alike,
-        latest=shares_of(parts, places, k),
+        latest=shown,
     )
-    return Source(learner, latest[order]), maps
+    return Source(learner, latest), maps
+
+
+def _not_forgotten(state: State) -> Ints:
+    """Return the clusters of which a point at least is left: one at least."""
+    n = np.minimum(state.totals[:, 0], state.recent)
+    stay = n >= ONE
+    stay[np.argmax(n)] |= not stay.any()
+    return np.flatnonzero(stay)
 
 
 def _aware(sources: Sequence[Source]) -> Learner:
@@ -156,32 +172,33 @@ def _aware(sources: Sequence[Source]) -> Learner:
 
 def _matched(
     ctx: Context, plan: Plan, sources: Sequence[Source], parts: Sequence[Part]
-) -> tuple[list[Ints], Array, Array]:
-    """Return the pools of each part's clusters, and sub-clusters and latest batch (k, 2, p).
+) -> tuple[list[Part], list[Ints], Array, Array]:
+    """Return the parts, the pools of their clusters, and sub-clusters and latest batch (k, 2, p).
 
-    A cluster that one model has followed and another has not forgets what it was, as it would have
-    done had one model seen the latest rows of both.
+    A cluster forgets as it would have done had one model seen the latest rows of all.
     """
-    model = np.concatenate([np.full(len(part.ids), i) for i, part in enumerate(parts)])
-    sums, latest = (
-        np.concatenate([getattr(p, name) for p in parts]) for name in ("sums", "latest")
-    )
+    sizes = np.cumsum([len(part.ids) for part in parts])[:-1]
+    model = np.repeat(np.arange(len(parts)), [len(part.ids) for part in parts])
+    sums = np.concatenate([part.sums for part in parts])
     fresh = _fresh(sources, parts)
     pools = Pools(ctx, sums.sum(axis=1), model, fresh.sum(axis=1))
     pools.unite_same()
     pools.unite_moved()
-    heads = pools.heads
-    place = np.searchsorted(heads, pools.pool)
     if parts[0].learner.state.window.forgetting.adaptive:
+        heads = pools.heads
         past, now = pools.sums[heads] - pools.late[heads], pools.late[heads]
         share = shares_worth_keeping(ctx, past, now)
-        sums = share[place][:, None, None] * (sums - fresh) + fresh
         pools.sums[heads] = share[:, None] * past + now
+        each = np.split(share[np.searchsorted(heads, pools.pool)], sizes)
+        both = zip(parts, each, np.split(fresh, sizes), strict=True)
+        parts = [part.forgetting(own, rows) for part, own, rows in both]
+        sums = np.concatenate([part.sums for part in parts])
     if plan.merges:
         pools.unite_by_ratio()
     place = np.unique(pools.pool, return_inverse=True)[1]
+    latest = np.concatenate([part.latest for part in parts])
     whole = added(ctx.family, place, sums, latest, ctx.rules.return_points)
-    return [place[model == i] for i in range(len(parts))], *whole
+    return list(parts), np.split(place, sizes), *whole
 
 
 def _fresh(sources: Sequence[Source], parts: Sequence[Part]) -> Array:
@@ -209,19 +226,25 @@ def _claims(parts: Sequence[Part], places: Sequence[Ints]) -> list[Claim]:
     ]
 
 
-def _most(part: Part) -> Array:
-    """Return how many points the clusters of a part (k,) counted at most."""
-    known = dict(zip(part.dormant.awake.tolist(), part.dormant.most.tolist(), strict=True))
-    return np.array([known[i] for i in part.ids.tolist()])
+def _batches(sources: Sequence[Source]) -> int:
+    """Return how many batches were learned: those that were learned side by side are one."""
+    own = [source.learner.n_batches for source in sources]
+    return sum(own) if _follow_each_other(sources) else max(own)
+
+
+def _follow_each_other(sources: Sequence[Source]) -> bool:
+    """Whether some models begin after others have ended."""
+    return max(s.begun for s in sources) > min(s.learner.time for s in sources)
 
 
 def _over(
-    parts: Sequence[Part], places: Sequence[Ints], k: int, value: Callable[[Part], Array]
-) -> Array:
-    """Return the sums (k,) over pools of something that the parts' clusters have."""
+    parts: Sequence[Part], places: Sequence[Ints], k: int, join: np.ufunc,
+    value: Callable[[Part], Array],
+) -> Array:  # fmt: skip
+    """Return for pools (k,) what their clusters have together, joined by a function."""
     out = np.zeros(k)
     for part, place in zip(parts, places, strict=True):
-        np.add.at(out, place, value(part))
+        join.at(out, place, value(part))
     return out
 
 
@@ -229,18 +252,17 @@ def _state(
     parts: Sequence[Part], places: Sequence[Ints], known: tuple[Array, Array, Array],
     naming: tuple[Ints, Array, int], base: Learner, time: float,
 ) -> State:  # fmt: skip
-    """Return the pools as settled clusters, the latest batch among their past."""
+    """Return the pools as clusters, the latest batch as their present."""
     (sums, latest, entropy), (ids, born, next_id) = known, naming
     k, p = len(sums), sums.shape[2]
     lived = np.zeros(k, dtype=np.int64)
     for part, place in zip(parts, places, strict=True):
         np.maximum.at(lived, place, part.lived)
     past = sums - latest
-    sums = past + latest  # as it adds up
     window = Window(
-        base.state.window.forgetting, sums[None], entropy[None], np.array([time]), np.ones(1)
+        base.state.window.forgetting, past[None], entropy[None], np.array([time]), np.ones(1)
     )
-    recent = _over(parts, places, k, lambda part: part.recent)
+    recent = _over(parts, places, k, np.add, lambda part: part.recent)
     return State(
         ids=ids,
         born=born,
@@ -249,7 +271,7 @@ def _state(
         now=replace(Sums.nothing(k, p), current=latest),
         window=window,
         past=past,
-        past_entropy=np.zeros((k, k)),
+        past_entropy=entropy,
         attempt=np.zeros(k, dtype=np.int64),
         earlier=np.maximum(recent - latest[:, :, 0].sum(axis=1), 0.0),
     )

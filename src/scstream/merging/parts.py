@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array, Family
-from scstream.sampler.clusters import ONE
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.learner import Learner, recounted
-from scstream.sampler.recipe import Events
-from scstream.sampler.rules import Rules
 from scstream.support.frozen import changed
 
 Ints = NDArray[np.int64]
@@ -34,7 +31,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Part:
-    """A source at a common time and in a common frame: k clusters that are not forgotten.
+    """A source at a common time and in a common frame, with its k clusters.
 
     Attributes
     ----------
@@ -66,14 +63,14 @@ class Part:
     unlabelled: float
     dormant: Dormant
 
-    def keeping(self, kept: NDArray[np.bool_]) -> Part:
-        """Return it with some clusters (k,)."""
-        names = "ids", "born", "lived", "sums", "latest", "recent", "shown"
-        some = {name: getattr(self, name)[kept] for name in names}
-        return replace(self, entropy=self.entropy[np.ix_(kept, kept)], **some)
+    def forgetting(self, share: Array, fresh: Array) -> Part:
+        """Return it with a share (k,) of each cluster left, but for what is fresh (k, 2, p)."""
+        sums = share[:, None, None] * (self.sums - fresh) + fresh
+        left = sums[:, :, 0].sum(axis=1) / np.maximum(self.sums[:, :, 0].sum(axis=1), 1e-300)
+        return replace(self, sums=sums, entropy=np.minimum.outer(left, left) * self.entropy)
 
 
-def part_of(source: Source, base: Learner, time: float, rules: Rules) -> Part:
+def part_of(source: Source, base: Learner, time: float) -> Part:
     """Return a source at a later time, in the frame of a base and with rows that count as there."""
     own, latest = source.learner, source.latest
     if own.alike.weight != base.alike.weight:
@@ -81,10 +78,8 @@ def part_of(source: Source, base: Learner, time: float, rules: Rules) -> Part:
         own, latest = recounted(own, times), times * latest
     state = own.state.advance(time)
     left = state.share_left_of(own.state)
-    kept = (state.totals[:, 0] >= ONE) & (state.recent >= ONE)
-    asleep = own.dormant.after(own.state, own.state.select(np.flatnonzero(kept)), Events(), rules)
-    dormant = changed(asleep, sums=reframed(asleep.sums, own.family, base.family))
-    part = Part(
+    dormant = changed(own.dormant, sums=reframed(own.dormant.sums, own.family, base.family))
+    return Part(
         learner=own,
         left=left,
         ids=state.ids,
@@ -98,7 +93,26 @@ def part_of(source: Source, base: Learner, time: float, rules: Rules) -> Part:
         unlabelled=float(own.latest[-1]),
         dormant=dormant,
     )
-    return part.keeping(kept)
+
+
+def share_of(learner: Learner, share: float) -> Learner:
+    """Return a model to which its rows count a share of what they did.
+
+    Of dormant clusters a merge takes the heaviest part, and so of the most that clusters counted:
+    these stay whole.
+    """
+    new, scores, outliers = recounted(learner, share), learner.scores, learner.outliers
+    if outliers is not None and outliers.held is None:
+        outliers = outliers.carried(lambda sums: share * sums)
+    else:
+        outliers = new.outliers
+    return changed(
+        new,
+        outliers=outliers,
+        dormant=learner.dormant,
+        scores=replace(scores.faded(share), seen=share * scores.seen),
+        suspicion=share * learner.suspicion,
+    )
 
 
 def reframed(sums: Array, before: Family, now: Family) -> Array:
@@ -109,7 +123,7 @@ def reframed(sums: Array, before: Family, now: Family) -> Array:
     if flat is None:
         raise ValueError(
             f"Models of the family {now.name!r} cannot be merged that do not sum up rows alike: "
-            "their columns, categories or directions differ."
+            f"{now.difference(before)}."
         )
     out: Array = flat.reshape(*sums.shape[:-1], flat.shape[-1])
     return out
