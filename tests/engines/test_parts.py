@@ -10,7 +10,7 @@ from scstream.parts import divided, learn_in_parts, learned, merged
 
 
 def test_dividing_and_merging_in_each_batch_is_nearly_as_one_model() -> None:
-    """Where entropies were not forgotten with the past, 20 clusters became 25 for one model's 20."""
+    """Where entropies were not forgotten with the past, there were 25 clusters for 20."""
     one, model = ScStream(random_state=0), ScStream(random_state=0)
     scores = []
     for i, batch in enumerate(gaussian_stream(20, 4000, random_state=2)):

@@ -334,6 +334,102 @@ def test_models_that_have_few_rows_so_far_are_merged_with_these() -> None:
     ScStream.from_bytes(model.to_bytes())
 
 
+def test_tables_that_have_few_rows_so_far_are_merged_with_these() -> None:
+    """Codes of words are those of the table that they came in: these met theirs in other orders."""
+    family = Product({"gaussian": ["x"], "poisson": ["clicks"], "categorical": ["tree"]})
+    models, rows_of = [], []
+    for seed, words in enumerate((["ash", "oak"], ["oak", "ash"], ["fir", "oak"])):
+        rows_of.append(table(seed, words).drop(columns="label")[:15])
+        models.append(ScStream(family, random_state=seed).partial_fit(rows_of[-1]))
+    model = merge(models)
+    stored = model._learner.warmup
+    assert sum(len(one.ids) for one in stored) == 45
+    (codes,) = (block for block in model._learner.family._families if block.name == "categorical")
+    names = [codes.known[0][int(row[2])] for one in stored for row in one.batch.X]
+    assert sorted(names) == sorted(pd.concat(rows_of)["tree"])
+    again = merge(divide(model, 3))  # which share these rows
+    assert sum(len(one.ids) for one in again._learner.warmup) == 45
+    weights = np.concatenate([one.batch.weight for one in again._learner.warmup])
+    np.testing.assert_allclose(weights, 1.0)
+    new = pd.concat([table(70, ["ash", "oak"])])
+    again.partial_fit(new.drop(columns="label"))
+    labels = again.predict(new.drop(columns="label"))
+    assert adjusted_rand_score(new["label"], labels) > 0.95
+
+
+def two_weeks(age: float) -> float:
+    return 0.5 ** (age / 2.0) if age < 3.5 else 0.0
+
+
+def test_with_a_kernel_the_records_of_batches_add_up() -> None:
+    """Batches of one time become one record, and each is forgotten when the kernel says so."""
+    models = [learned(seed, kernel=two_weeks, start=seed) for seed in range(2)]
+    model = merge(models)
+    assert model._learner.state.window.times.tolist() == [1.0, 2.0, 3.0, 4.0]
+    weights = np.array([two_weeks(4.0 - t) for t in range(1, 5)])
+    rows_of = np.array([800.0, 800.0, 800.0, 400.0])
+    assert model._learner.state.count == pytest.approx(weights @ rows_of, rel=1e-9)
+    assert adjusted_rand_score(Y, model.predict(X)) > 0.99
+    model.partial_fit(X, time=7.0)
+    assert model._learner.state.window.times.tolist() == [4.0, 7.0]
+    loaded = [ScStream.from_bytes(m.to_bytes(), kernel=two_weeks) for m in models]
+    assert partition(merge(loaded), X) == partition(merge(models), X)
+    with pytest.raises(ValueError, match="kernels are not the same function"):
+        merge([models[0].to_bytes(), models[1]])
+
+
+def test_a_cluster_that_covers_two_of_others_is_divided_among_them() -> None:
+    """Few rows show one model one cluster where the others have two."""
+    rng = np.random.default_rng(3)
+    prior = Gaussian(mean=0.0, mean_strength=0.01, cov=1.0, cov_strength=5.0)
+    both = np.concatenate([rng.normal(size=(300, 2)), 7.0 + rng.normal(size=(300, 2))])
+    known = [ScStream(prior, random_state=seed).partial_fit(both[seed::2]) for seed in range(2)]
+    wide = ScStream(prior, max_clusters=1, random_state=2).partial_fit(both)
+    wide.set_params(max_clusters=None)
+    assert [m.n_clusters_ for m in known] == [2, 2]
+    assert wide.n_clusters_ == 1
+    model = merge([*known, wide])
+    assert model.n_clusters_ == 2
+    for cluster in model.clusters_:
+        np.testing.assert_allclose(cluster.covariance, np.eye(2), atol=0.3)
+        assert cluster.weight == pytest.approx(0.5, abs=0.03)
+    only = int(wide._learner.state.ids[0])
+    assert model.id_maps_[2][only] in model._learner.state.ids
+
+
+def test_small_clusters_count_together() -> None:
+    """Less than a point in each of four parts is more than one together."""
+    model = learned(0, half_life=1.0, which=[0, 1])
+    for b in range(7):
+        model.partial_fit(rows(400, 50 + b, which=[0])[0])
+    left = model._learner.state.totals[:, 0].min()
+    assert 1.0 < left < 4.0
+    again = merge(divide(model, 4))
+    assert again.n_clusters_ == 2
+    assert again._learner.state.totals[:, 0].min() == pytest.approx(left)
+
+
+def test_what_divided_models_have_in_common_counts_once() -> None:
+    """However often a model is divided and merged."""
+    model = learned(0, outlier_weight=0.05, n_batches=6, half_life=1.0, which=[0, 1, 2])
+    for b in range(12):
+        model.partial_fit(rows(400, 50 + b, which=[0, 1])[0])
+    own = model._learner
+    assert len(own.dormant.ids) == 1
+    for _ in range(3):
+        model = merge(divide(model, 4))
+    again = model._learner
+    assert again.n_batches == own.n_batches
+    assert again.state.count == pytest.approx(own.state.count)
+    assert again.scores.seen == pytest.approx(own.scores.seen)
+    assert again.scores.count == pytest.approx(own.scores.count)
+    assert len(again.repeats.hashes) == len(own.repeats.hashes)
+    np.testing.assert_allclose(again.outliers.sums, own.outliers.sums)
+    np.testing.assert_allclose(again.dormant.sums, own.dormant.sums)
+    np.testing.assert_allclose(again.dormant.most, own.dormant.most)
+    np.testing.assert_allclose(again.latest, own.latest, rtol=0.01)
+
+
 def test_a_thousand_merges_take_no_more_memory() -> None:
     model, sizes = learned(0), []
     for b in range(1000):
@@ -361,7 +457,7 @@ def test_a_divided_model_is_whole_again_when_merged(four) -> None:
 
 # -- families -----------------------------------------------------------------------------------
 
-ALIKE = sorted(set(BY_NAME) - {"composition", "count-shares", "hurdle", "spherical"})
+ALIKE = sorted(set(BY_NAME) - {"count-shares", "spherical"})  # whose examples are of no clusters
 
 
 def some_rows(name: str, seed: int, times: int = 10):
@@ -457,11 +553,23 @@ def test_other_columns_and_units_are_refused() -> None:
         merge([a, b])
 
 
-def test_rows_that_are_summed_up_otherwise_are_refused() -> None:
-    models = []
-    for seed in range(2):
-        models.append(ScStream("hurdle", random_state=seed).partial_fit(some_rows("hurdle", seed)))
-    with pytest.raises(ValueError, match="'hurdle' cannot be merged that do not sum up rows alike"):
+@pytest.mark.parametrize(
+    ("common", "straight", "match"),
+    [
+        (3.0, False, "the common value of a column differs"),
+        (0.0, True, "scales of their column ., .* differ by"),
+    ],
+)
+def test_rows_that_are_summed_up_otherwise_are_refused(common, straight, match) -> None:
+    """Amounts of one model go by their logarithms, those of the other as they are."""
+    rng, models = np.random.default_rng(0), []
+    for value, plain in ((0.0, False), (common, straight)):
+        amounts = np.exp(rng.normal(np.log(300.0), 2.0, (400, 2)))
+        if plain:
+            amounts = rng.normal(0.0, 300.0, (400, 2))
+        amounts[rng.random(amounts.shape) < 0.3] = value
+        models.append(ScStream("hurdle", random_state=0).partial_fit(amounts))
+    with pytest.raises(ValueError, match=match):
         merge(models)
 
 

@@ -14,7 +14,7 @@ from scstream.families.columns import columns_of, finite_numbers
 from scstream.families.contract import Array, Family
 from scstream.families.joined import Joined
 from scstream.families.product_blocks import beside_others, prepared_beside, slices
-from scstream.families.recoding import lines
+from scstream.families.recoding import Line, lines
 from scstream.families.scores import Points
 from scstream.support.saved import parameters_of
 
@@ -126,23 +126,25 @@ class Encoded(Joined):
 
     # -- codes of another encoder -----------------------------------------------------------------
 
-    def _alike_in(self, before: Family) -> Sequence[Family] | None:
-        """Return another's families as those of these codes, None if they are other than a line."""
+    def _alike_in(self, before: Joined) -> Sequence[Family] | None:
+        """Return another's families as those of these codes, None if there are no lines."""
         same = super()._alike_in(before)
-        if same is not None or type(before) is not type(self) or self._families[0].text:
+        if same is not None:
             return same
-        found = lines(self.form, before.form, before._families)
+        found = self._lines_from(before)
         if isinstance(found, str):
             return None
         return [line.carried(f) for line, f in zip(found, before._families, strict=True)]
 
+    def _lines_from(self, before: Family) -> list[Line] | str:
+        if type(before) is not type(self) or self._families[0].text:
+            return super().difference(before)
+        return lines(self.form, before.form, before._families)
+
     def difference(self, before: Family) -> str:
         """Return in what the codes differ."""
-        if type(before) is type(self) and not self._families[0].text:
-            found = lines(self.form, before.form, before._families)
-            if isinstance(found, str):
-                return found
-        return super().difference(before)
+        found = self._lines_from(before)
+        return found if isinstance(found, str) else super().difference(before)
 
     def recoded(self, X: Points, before: Any) -> Points:
         """Return rows in another's codes in these."""

@@ -73,6 +73,8 @@ class Joined(Family):
 
     def reframed(self, sums: Array, before: Family) -> Array | None:
         """Return statistics (m, p) of the same parts, if each can; None if their forms differ."""
+        if not isinstance(before, type(self)):
+            return None
         families = self._alike_in(before)
         if families is None:
             return None
@@ -84,11 +86,9 @@ class Joined(Family):
             out.append(part[:, 1:])
         return np.ascontiguousarray(np.concatenate(out, axis=1))
 
-    def _alike_in(self, before: Family) -> Sequence[Family] | None:
+    def _alike_in(self, before: Joined) -> Sequence[Family] | None:
         """Return another's parts as parts of this form, None if it has another form."""
-        if not isinstance(before, type(self)) or not _equal(self._form(), before._form()):
-            return None
-        return before._families
+        return before._families if _equal(self._form(), before._form()) else None
 
     def difference(self, before: Family) -> str:
         """Return the reason of the first part that has one."""

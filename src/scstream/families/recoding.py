@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from scstream.encoders import Encoder
 from scstream.families.contract import Array, Family
 
-_LEVELS = np.linspace(-2.0, 2.0, 9)  # deviations from the middle of all rows
-_OFF = 0.1  # deviations within clusters that codes may be off a straight line
+_LEVELS = ndtri((np.arange(9) + 0.5) / 9)  # deviations of rows from their middle
+_OFF = 0.2  # deviations within clusters that codes may be off a straight line, in the mean
 
 
 class Line(NamedTuple):
@@ -29,7 +30,7 @@ class Line(NamedTuple):
 
     def carried(self, family: Family) -> Family:
         """Return a family of the other codes as one of these."""
-        if family.narrows or np.array_equal([self.shift, self.slope], [0.0 * self.shift, 1.0]):
+        if family.narrows or (not self.shift.any() and np.all(self.slope == 1.0)):
             return family
         new = copy.copy(family)
         shift, scale = family.frame
@@ -71,11 +72,12 @@ def _line(x: Array, y: Array, family: Family) -> Line | str:
     away = np.where(seen, x - middle, 0.0)
     slope = (away * y).sum(axis=0) / np.maximum((away * away).sum(axis=0), 1e-300)
     line = Line(y.sum(axis=0) / n - slope * middle, slope)
-    off = np.where(seen, line.shift + slope * x - y, 0.0) / spread
+    off = np.where(seen, x - (y - line.shift) / np.maximum(slope, 1e-300), 0.0) / spread
     if family.narrows:
-        line, off = plain, np.where(seen, x - y, 0.0)
-    j = int(np.argmax(np.abs(off).max(axis=0)))
-    most = float(np.abs(off[:, j]).max())
+        line, off = plain, np.where(seen, x - y, 0.0) / spread.mean()
+    off = np.sqrt((off * off).sum(axis=0) / n)
+    j = int(np.argmax(off))
+    most = float(off[j])
     if not most <= _OFF:
         return (
             f"the scales of their column {j}, which follow from the first rows, differ by "
@@ -114,5 +116,5 @@ def _deviation(family: Family) -> Array | None:
     """Return the usual deviation (d,) within clusters, None of yes and no."""
     about = family.describe(family.prior[None])
     if "covariance" in about:
-        return np.sqrt(np.diagonal(about["covariance"], axis1=1, axis2=2)[0])
-    return np.sqrt(about["variance"][0]) if "variance" in about else None
+        return np.asarray(np.sqrt(np.diagonal(about["covariance"][0])))
+    return np.asarray(np.sqrt(about["variance"][0])) if "variance" in about else None

@@ -46,10 +46,10 @@ def agreed(models: Iterable[Any]) -> list[ScStream]:
 
 def _check_pair(one: ScStream, other: ScStream, who: str) -> None:
     """Raise `ValueError` if two models cannot be merged."""
-    if one.kernel is not None or other.kernel is not None:
+    if one.kernel is not other.kernel:
         raise ValueError(
-            f"Of {who} one has a kernel: it weighs each batch by itself. Models are merged with a "
-            "half-life, or with half_life=None."
+            f"{who.capitalize()} cannot be merged: their kernels are not the same function. One "
+            "that was read from bytes or a file gets its own by set_params(kernel=f)."
         )
     for name in _SHAPING:
         a, b = _plain(getattr(one, name)), _plain(getattr(other, name))

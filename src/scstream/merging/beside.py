@@ -42,7 +42,7 @@ def background_of(parts: Sequence[Part], family: Family) -> Outliers | None:
             held = held + left * reframed(one.held, part.learner.family, family)
     if first.held is None:
         return replace(first, sums=sums)
-    others = sum(float(p.sums[..., 0].sum()) for p in parts if p.learner.outliers is None)
+    others = sum(p.state.count for p in parts if p.learner.outliers is None)
     sums = sums * (1.0 + others / sums[0, 0])
     weight = float((1.0 + held[0, 0]) / (2.0 + sums[0, 0]))
     pseudo = max(one.pseudo for one in given if one is not None)
@@ -57,8 +57,12 @@ def scores_of(parts: Sequence[Part], places: Sequence[Ints], recent: Array) -> S
     """
     out, shares = Sketch.nothing(), recent / recent.sum()
     for part, place in zip(parts, places, strict=True):
-        own, mine = part.learner.scores, part.recent / max(float(part.recent.sum()), 1e-300)
+        own, mine = (
+            part.learner.scores,
+            part.state.recent / max(float(part.state.recent.sum()), 1e-300),
+        )
         if len(own.values):
+            mine = mine / max(float(mine.sum()), 1e-300)
             change = np.log(np.maximum(shares[place], 1e-300) / np.maximum(mine, 1e-300))
             out = out.merged(own.values + float(mine @ change), part.left * own.weights)
     return replace(out, seen=sum(part.learner.scores.seen for part in parts))
@@ -112,8 +116,8 @@ def shares_of(parts: Sequence[Part], places: Sequence[Ints], k: int) -> Array:
     """
     out, total = np.zeros(k + 1), 0.0
     for part, place in zip(parts, places, strict=True):
-        weight = float(part.recent.sum()) / max(float(part.shown.sum()), 1e-300)
+        weight = float(part.state.recent.sum()) / max(float(part.shown.sum()), 1e-300)
         np.add.at(out, place, weight * part.shown)
-        out[-1] += weight * part.unlabelled
+        out[-1] += weight * float(part.learner.latest[-1])
         total = max(total, float(part.learner.latest.sum()), part.left * float(LATEST))
     return out * (total / max(float(out.sum()), 1e-300))

@@ -21,6 +21,7 @@ from scipy.special import gammaln, xlogy
 
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import log_odds
+from scstream.sampler.clusters import ONE
 from scstream.sampler.context import Context
 from scstream.sampler.forgetting import near
 from scstream.sampler.ratios import log_hastings_split
@@ -30,6 +31,9 @@ Flags = NDArray[np.bool_]
 Gain = Callable[[Ints, Ints], Array]  # nats by which pairs of clusters, by their numbers, are one
 
 _CANDIDATES = 12  # clusters that each is compared with: the nearest
+_SWEEPS = 10  # in which sub-clusters find their pools, at most
+_NOTHING = 1e-100
+_LEAST = 1e-6  # points that are more than rounding leaves
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
 
 
@@ -93,10 +97,9 @@ class Pools:
 
     def _places(self, heads: Ints, like: Ints | None = None) -> Array:
         """Return mean statistics (n, p - 1) of pools, in their spread over the pools at first."""
+        mean = _means(self.sums[heads])
         if like is None:
-            mean = self.sums[heads, 1:] / np.maximum(self.sums[heads, :1], 1e-300)
             self._spread = mean.std(axis=0) + 1e-300
-        mean = self.sums[heads, 1:] / np.maximum(self.sums[heads, :1], 1e-300)
         out: Array = np.clip(mean / self._spread, -1e100, 1e100)
         return out
 
@@ -105,6 +108,42 @@ class Pools:
         self.sums[a] += self.sums[b]
         self.late[a] += self.late[b]
         self.models[a] |= self.models[b]
+
+    def swept(self, halves: Array) -> Ints:
+        """Return the pools (n, 2) of clusters' sub-clusters (n, 2, p), numbered from 0.
+
+        A cluster of one model may cover two that another distinguishes. So sub-clusters are points
+        of some deterministic sweeps: each goes where it is most probable as further points.
+        """
+        family, most, heads = self.ctx.family, self.ctx.rules.return_points, self.heads
+        points: Array = halves.reshape(-1, halves.shape[2])
+        few, there = at_most(points, most), points[:, 0] > 0.0
+        pool = np.repeat(np.searchsorted(heads, self.pool), 2)
+        i = np.arange(len(pool))
+        for _ in range(_SWEEPS):
+            sums = np.zeros((len(heads), points.shape[1]))
+            np.add.at(sums, pool, points)
+            other = self._nearest(sums, points)
+            gain = _further(family, at_most(sums, most)[other], few[:, None])
+            gain[(other == pool[:, None]) | (sums[other, 0] < ONE)] = -np.inf
+            rest = sums[pool] - points
+            rest[rest[:, 0] < _LEAST] = 0.0  # but for rounding
+            own = _further(family, at_most(rest, most), few)
+            best = np.argmax(gain, axis=1)
+            moves = there & (gain[i, best] > own)
+            pool = np.where(moves, other[i, best], pool)
+            if not moves.any():
+                break
+        out: Ints = pool.reshape(-1, 2)
+        return np.where(there.reshape(-1, 2), out, out[:, ::-1])  # without points, as the other
+
+    def _nearest(self, sums: Array, points: Array) -> Ints:
+        """Return the pools (m, c) with such sums that are nearest to points (m, p)."""
+        place, own = (_means(x) / self._spread for x in (sums, points))
+        if len(sums) <= _CANDIDATES:
+            return np.tile(np.arange(len(sums)), (len(points), 1))
+        far = (own * own).sum(axis=1)[:, None] - 2.0 * own @ place.T + (place * place).sum(axis=1)
+        return np.argsort(far, axis=1, kind="stable")[:, :_CANDIDATES]
 
     # -- the tests ------------------------------------------------------------------------------
 
@@ -161,15 +200,26 @@ class Pools:
 
 def _nearness(pools: Pools, past: Ints, now: Ints) -> Array:
     """Return numbers in (0, 1) by which the nearest of places that may be one comes first."""
-    p, q = (pools.sums[i] / np.maximum(pools.sums[i, :1], 1e-300) for i in (past, now))
-    far = (((p - q)[:, 1:] / pools._spread) ** 2).sum(axis=1)
+    p, q = (_means(pools.sums[i]) for i in (past, now))
+    far = (((p - q) / pools._spread) ** 2).sum(axis=1)
     out: Array = 1.0 / (1.0 + far)
     return out
 
 
+def _means(sums: Array) -> Array:
+    """Return mean statistics (n, p - 1)."""
+    out: Array = sums[:, 1:] / np.maximum(sums[:, :1], _NOTHING)
+    return out
+
+
+def _further(family: Family, sums: Array, points: Array) -> Array:
+    """Return the log probability (...) of points as further ones of clusters (..., p)."""
+    return family.log_marginal(sums + points) - family.log_marginal(sums)
+
+
 def at_most(sums: Array, most: float) -> Array:
     """Return statistics (n, p) that count at most so many points."""
-    out: Array = sums * np.minimum(1.0, most / np.maximum(sums[:, :1], 1e-300))
+    out: Array = sums * np.minimum(1.0, most / np.maximum(sums[:, :1], _NOTHING))
     return out
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scstream import validation as check
-from scstream.engines import CpuEngine, Sums
-from scstream.families.contract import Array
+from scstream.engines import CpuEngine
 from scstream.merging.beside import (
     background_of,
     repeats_of,
@@ -19,21 +17,18 @@ from scstream.merging.beside import (
     shares_of,
     warmup_of,
 )
-from scstream.merging.clusters import Pools
 from scstream.merging.dormant import Asleep
 from scstream.merging.models import source_of
 from scstream.merging.names import Claim, named
-from scstream.merging.parts import Part, Source, part_of
-from scstream.merging.subclusters import added, between
+from scstream.merging.parts import Part, Source, begun, part_of
+from scstream.merging.union import matched, over, united
 from scstream.records import BatchRecord
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context
-from scstream.sampler.forgetting import shares_worth_keeping
 from scstream.sampler.learner import Learner
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Events, Plan
 from scstream.sampler.rules import Rules
-from scstream.sampler.window import Window
 from scstream.support.frozen import changed
 
 if TYPE_CHECKING:
@@ -83,7 +78,7 @@ def _in_groups(sources: Sequence[Source], plan: Plan, rules: Rules) -> tuple[Sou
     if len(sources) <= 2:
         return _joined(sources, plan, rules)
     latest = max(sources, key=lambda source: source.learner.time)
-    ended = [i for i, source in enumerate(sources) if source.learner.time < latest.begun]
+    ended = [i for i, source in enumerate(sources) if source.learner.time < begun(latest.learner)]
     rest = [i for i in range(len(sources)) if i not in set(ended)]
     if not ended and len(rest) <= _AT_ONCE:
         return _joined(sources, plan, rules)
@@ -104,37 +99,32 @@ def _joined(sources: Sequence[Source], plan: Plan, rules: Rules) -> tuple[Source
         own = [*base.state.ids.tolist(), *base.dormant.ids.tolist()]
         return sources[0], [{i: i for i in own}]
     time = max(source.learner.time for source in sources)
-    parts = [part_of(source, base, time) for source in sources]
     ctx = Context(
         base.family, CpuEngine(1), base.rng, base.alpha, base.seed, base.n_batches, None, rules
     )  # which draws nothing
-    parts, places, sums, latest = _matched(ctx, plan, sources, parts)
-    asleep = Asleep(ctx, parts, places, sums.sum(axis=1))
+    parts, places = matched(ctx, plan, [part_of(source, base, time) for source in sources])
+    sums = over(places, np.add, [part.state.totals for part in parts])
+    asleep = Asleep(ctx, parts, places, sums)
     k, claims = len(sums), asleep.claims + _claims(parts, places)
     next_id = max(source.learner.state.next_id for source in sources)
-    ids, born, next_id = named(claims, k + asleep.left, next_id)
+    ids, born, next_id = named(claims, k + asleep.left, next_id, time)
     maps: list[Map] = [{} for _ in sources]
     for claim in claims:
         maps[claim.model][claim.id] = ids[claim.pool]
     order = np.argsort(ids[:k])
-    rank = np.argsort(order)
-    places = [rank[place] for place in places]
-    entropy = between(base.family, parts, places, sums[order].sum(axis=1))
-    naming = np.array(ids)[order], np.array(born)[order], next_id
-    state = _state(parts, places, (sums[order], latest[order], entropy), naming, base, time)
-    most = _over(parts, places, k, np.maximum, lambda part: part.dormant.most)
-    dormant = asleep.memory(ids[k:], born[k:], state, most)
-    shown = shares_of(parts, places, k)
-    stay = _not_forgotten(state)
-    every, state = state, state.select(stay)
-    dormant = dormant.after(every, state, Events(), rules)
-    latest, shown = latest[order][stay], shown[np.append(stay, k)]
+    places = [np.argsort(order)[place] for place in places]
+    names = np.array(ids)[order], np.array(born)[order], next_id
+    every = united(ctx, parts, places, names, time)
+    most = over(places, np.maximum, [part.most for part in parts])
+    stay = _not_forgotten(every)
+    state, latest = every.select(stay), shares_of(parts, places, k)[np.append(stay, k)]
+    dormant = asleep.memory(ids[k:], born[k:], every, most).after(every, state, Events(), rules)
     known = {*state.ids.tolist(), *dormant.ids.tolist()}
     maps = [{old: new for old, new in own.items() if new in known} for own in maps]
     family = base.family.follow(state.totals, state.totals) if rules.follow else base.family
     learner = Learner(
         family=family,
-        state=state.settle(time),
+        state=state.settle(time) if state.window.is_one_sum else state,
         rng=base.rng,
         seed=base.seed,
         alpha=base.alpha,
@@ -143,14 +133,14 @@ def _joined(sources: Sequence[Source], plan: Plan, rules: Rules) -> tuple[Source
         spacing=base.spacing,
         n_batches=_batches(sources),
         dormant=dormant,
-        scores=scores_of(parts, places, _over(parts, places, k, np.add, lambda part: part.recent)),
+        scores=scores_of(parts, places, every.recent),
         warmup=warmup_of(parts, maps, base.family),
         suspicion=sum(part.left * part.learner.suspicion for part in parts),
         repeats=repeats_of(parts),
         alike=base.alike,
-        latest=shown,
+        latest=latest,
     )
-    return Source(learner, latest), maps
+    return Source(learner, state.now.current), maps
 
 
 def _not_forgotten(state: State) -> Ints:
@@ -170,111 +160,23 @@ def _aware(sources: Sequence[Source]) -> Learner:
     return first if family is first.family else changed(first, family=family)
 
 
-def _matched(
-    ctx: Context, plan: Plan, sources: Sequence[Source], parts: Sequence[Part]
-) -> tuple[list[Part], list[Ints], Array, Array]:
-    """Return the parts, the pools of their clusters, and sub-clusters and latest batch (k, 2, p).
-
-    A cluster forgets as it would have done had one model seen the latest rows of all.
-    """
-    sizes = np.cumsum([len(part.ids) for part in parts])[:-1]
-    model = np.repeat(np.arange(len(parts)), [len(part.ids) for part in parts])
-    sums = np.concatenate([part.sums for part in parts])
-    fresh = _fresh(sources, parts)
-    pools = Pools(ctx, sums.sum(axis=1), model, fresh.sum(axis=1))
-    pools.unite_same()
-    pools.unite_moved()
-    if parts[0].learner.state.window.forgetting.adaptive:
-        heads = pools.heads
-        past, now = pools.sums[heads] - pools.late[heads], pools.late[heads]
-        share = shares_worth_keeping(ctx, past, now)
-        pools.sums[heads] = share[:, None] * past + now
-        each = np.split(share[np.searchsorted(heads, pools.pool)], sizes)
-        both = zip(parts, each, np.split(fresh, sizes), strict=True)
-        parts = [part.forgetting(own, rows) for part, own, rows in both]
-        sums = np.concatenate([part.sums for part in parts])
-    if plan.merges:
-        pools.unite_by_ratio()
-    place = np.unique(pools.pool, return_inverse=True)[1]
-    latest = np.concatenate([part.latest for part in parts])
-    whole = added(ctx.family, place, sums, latest, ctx.rules.return_points)
-    return list(parts), np.split(place, sizes), *whole
-
-
-def _fresh(sources: Sequence[Source], parts: Sequence[Part]) -> Array:
-    """Return what shows where clusters (n, 2, p) are by now.
-
-    That is the last batch of models that end last, and all of a model that begins when another has
-    ended, if there is one.
-    """
-    ends = [source.learner.time for source in sources]
-    fresh = []
-    for source, part in zip(sources, parts, strict=True):
-        if source.begun > min(ends):
-            fresh.append(part.sums)
-        else:
-            fresh.append(part.latest if source.learner.time == max(ends) else 0.0 * part.latest)
-    return np.concatenate(fresh)
-
-
 def _claims(parts: Sequence[Part], places: Sequence[Ints]) -> list[Claim]:
-    """Return what the clusters of parts say of their pools' names."""
+    """Return what the clusters of parts say of their pools' names, but for those split off."""
     return [
-        Claim(float(part.born[j]), -float(part.sums[j, :, 0].sum()), int(part.ids[j]), i, p)
+        Claim(born, -n, name, i, pool)
         for i, (part, place) in enumerate(zip(parts, places, strict=True))
-        for j, p in enumerate(place.tolist())
-    ]
+        for born, n, name, pool in zip(
+            part.state.born.tolist(), part.state.totals[:, 0].tolist(), part.state.ids.tolist(),
+            place.tolist(), strict=True,
+        )
+        if name < part.learner.state.next_id
+    ]  # fmt: skip
 
 
 def _batches(sources: Sequence[Source]) -> int:
     """Return how many batches were learned: those that were learned side by side are one."""
-    own = [source.learner.n_batches for source in sources]
-    return sum(own) if _follow_each_other(sources) else max(own)
-
-
-def _follow_each_other(sources: Sequence[Source]) -> bool:
-    """Whether some models begin after others have ended."""
-    return max(s.begun for s in sources) > min(s.learner.time for s in sources)
-
-
-def _over(
-    parts: Sequence[Part], places: Sequence[Ints], k: int, join: np.ufunc,
-    value: Callable[[Part], Array],
-) -> Array:  # fmt: skip
-    """Return for pools (k,) what their clusters have together, joined by a function."""
-    out = np.zeros(k)
-    for part, place in zip(parts, places, strict=True):
-        join.at(out, place, value(part))
-    return out
-
-
-def _state(
-    parts: Sequence[Part], places: Sequence[Ints], known: tuple[Array, Array, Array],
-    naming: tuple[Ints, Array, int], base: Learner, time: float,
-) -> State:  # fmt: skip
-    """Return the pools as clusters, the latest batch as their present."""
-    (sums, latest, entropy), (ids, born, next_id) = known, naming
-    k, p = len(sums), sums.shape[2]
-    lived = np.zeros(k, dtype=np.int64)
-    for part, place in zip(parts, places, strict=True):
-        np.maximum.at(lived, place, part.lived)
-    past = sums - latest
-    window = Window(
-        base.state.window.forgetting, past[None], entropy[None], np.array([time]), np.ones(1)
-    )
-    recent = _over(parts, places, k, np.add, lambda part: part.recent)
-    return State(
-        ids=ids,
-        born=born,
-        lived=lived,
-        next_id=next_id,
-        now=replace(Sums.nothing(k, p), current=latest),
-        window=window,
-        past=past,
-        past_entropy=entropy,
-        attempt=np.zeros(k, dtype=np.int64),
-        earlier=np.maximum(recent - latest[:, :, 0].sum(axis=1), 0.0),
-    )
+    own, ended = [s.learner.n_batches for s in sources], min(s.learner.time for s in sources)
+    return sum(own) if any(begun(s.learner) > ended for s in sources) else max(own)
 
 
 def _record(learner: Learner, sources: Sequence[Source], maps: Sequence[Map]) -> BatchRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scstream.groups.grouping import Grouping
 from scstream.merging.parts import Source
 from scstream.records import BatchRecord
 from scstream.sampler.learner import Learner
+from scstream.support.frozen import changed
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -20,7 +22,12 @@ if TYPE_CHECKING:
 
 def source_of(model: ScStream) -> Source:
     """Return what a model brings along."""
-    return Source(model._learner, model._last_batch)
+    own, kernel = model._learner, model.kernel
+    window = own.state.window
+    if window.forgetting.kernel is not kernel:  # what was read from bytes knows of none
+        window = replace(window, forgetting=replace(window.forgetting, kernel=kernel))
+        own = changed(own, state=own.state.having(window=window))
+    return Source(own, model._last_batch)
 
 
 def model_of(

@@ -16,10 +16,13 @@ class Claim(NamedTuple):
     pool: int  # the merged cluster that it is in
 
 
-def named(claims: Sequence[Claim], pools: int, next_id: int) -> tuple[list[int], list[float], int]:
+def named(
+    claims: Sequence[Claim], pools: int, next_id: int, time: float
+) -> tuple[list[int], list[float], int]:
     """Return an id and a birth for each pool, and the first id that was never used.
 
-    Each gets the id of its strongest claim that is free, or a new one.
+    Each gets the id of its strongest claim that is free, or a new one. One that nothing lays claim
+    to is born at this time.
     """
     ids: dict[int, int] = {}
     born: dict[int, float] = {}
@@ -29,7 +32,7 @@ def named(claims: Sequence[Claim], pools: int, next_id: int) -> tuple[list[int],
         if claim.pool not in ids and claim.id not in used:
             ids[claim.pool] = claim.id
             used.add(claim.id)
-    for claim in sorted(claims):
-        if claim.pool not in ids:
-            ids[claim.pool], next_id = next_id, next_id + 1
-    return [ids[p] for p in range(pools)], [born[p] for p in range(pools)], next_id
+    for pool in [*(claim.pool for claim in sorted(claims)), *range(pools)]:
+        if pool not in ids:
+            ids[pool], next_id = next_id, next_id + 1
+    return [ids[p] for p in range(pools)], [born.get(p, time) for p in range(pools)], next_id

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.engines import Sums
 from scstream.families.contract import Array, Family
+from scstream.sampler.clusters import State
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.learner import Learner, recounted
 from scstream.support.frozen import changed
@@ -22,16 +24,15 @@ class Source:
     learner: Learner
     latest: Array
 
-    @property
-    def begun(self) -> float:
-        """When it began, as far as it knows: when the first of its clusters was born."""
-        own = self.learner
-        return float(min(own.state.born.min(), own.dormant.born.min(initial=np.inf)))
+
+def begun(learner: Learner) -> float:
+    """Return when a model began, as far as it knows: when the first of its clusters was born."""
+    return float(min(learner.state.born.min(), learner.dormant.born.min(initial=np.inf)))
 
 
 @dataclass(frozen=True)
 class Part:
-    """A source at a common time and in a common frame, with its k clusters.
+    """A source at a common time and in a common frame.
 
     Attributes
     ----------
@@ -39,35 +40,28 @@ class Part:
         As it was, but for what its rows count.
     left : float
         The share of what it remembered that is left.
-    ids, born, lived : ndarray (k,)
-    sums, latest : ndarray (k, 2, p)
-        Statistics of sub-clusters, and those of the last batch among them.
-    entropy : ndarray (k, k)
-    recent, shown : ndarray (k,)
-        Points and latest rows that each got, see `ClusterState.recent` and `Learner.latest`.
-    unlabelled : float
-        The latest rows that none got.
+    state : State
+        Its k clusters. Its latest batch is the present, if no other model has a later one.
+    shown : ndarray (k,)
+        The latest rows that each got, see `Learner.latest`.
+    most : ndarray (k,)
+        The most points that each counted.
     dormant : Dormant
     """
 
     learner: Learner
     left: float
-    ids: Ints
-    born: Array
-    lived: Ints
-    sums: Array
-    latest: Array
-    entropy: Array
-    recent: Array
+    state: State
     shown: Array
-    unlabelled: float
+    most: Array
     dormant: Dormant
 
-    def forgetting(self, share: Array, fresh: Array) -> Part:
-        """Return it with a share (k,) of each cluster left, but for what is fresh (k, 2, p)."""
-        sums = share[:, None, None] * (self.sums - fresh) + fresh
-        left = sums[:, :, 0].sum(axis=1) / np.maximum(self.sums[:, :, 0].sum(axis=1), 1e-300)
-        return replace(self, sums=sums, entropy=np.minimum.outer(left, left) * self.entropy)
+    def divided(self, which: Ints) -> tuple[Part, Ints]:
+        """Return it with some clusters split, and where sub-clusters (k, 2) went."""
+        state, moved = self.state.split(which, self.learner.time)
+        row = np.append(np.arange(self.state.k), which)
+        share = state.totals[:, 0] / np.maximum(self.state.totals[row, 0], 1e-300)
+        return replace(self, state=state, shown=share * self.shown[row], most=self.most[row]), moved
 
 
 def part_of(source: Source, base: Learner, time: float) -> Part:
@@ -76,23 +70,17 @@ def part_of(source: Source, base: Learner, time: float) -> Part:
     if own.alike.weight != base.alike.weight:
         times = base.alike.weight / own.alike.weight
         own, latest = recounted(own, times), times * latest
-    state = own.state.advance(time)
+    state = own.state.advance(time).having(lived=own.state.lived)
     left = state.share_left_of(own.state)
+    state = state.carried(lambda sums: reframed(sums, own.family, base.family))
+    if own.time == time and state.window.forgetting.kernel is None:
+        here = reframed(latest, own.family, base.family)
+        now = replace(Sums.nothing(*here.shape[::2]), current=here)
+        earlier = np.maximum(state.recent - here[:, :, 0].sum(axis=1), 0.0)
+        past, entropy = state.past - here, state.past_entropy
+        state = state.with_past(past, entropy, now=now, earlier=earlier)
     dormant = changed(own.dormant, sums=reframed(own.dormant.sums, own.family, base.family))
-    return Part(
-        learner=own,
-        left=left,
-        ids=state.ids,
-        born=state.born,
-        lived=own.state.lived,
-        sums=reframed(state.past, own.family, base.family),
-        latest=reframed(left * latest, own.family, base.family),
-        entropy=state.past_entropy,
-        recent=state.recent,
-        shown=own.latest[:-1],
-        unlabelled=float(own.latest[-1]),
-        dormant=dormant,
-    )
+    return Part(own, left, state, own.latest[:-1], own.dormant.most, dormant)
 
 
 def share_of(learner: Learner, share: float) -> Learner:

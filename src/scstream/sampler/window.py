@@ -190,10 +190,12 @@ class Window:
             times=np.append(self.times, time),
             weight=np.append(self.weight, 1.0),
         )
-        return grown if len(grown.times) <= self.forgetting.max_records else grown._thinned()
+        return grown.thinned()
 
-    def _thinned(self) -> Window:
-        """Join the two neighbours whose weights differ least."""
+    def thinned(self) -> Window:
+        """Return the window with as many records as it may have: neighbours of like weight join."""
+        if len(self.times) <= self.forgetting.max_records:
+            return self
         gap = np.diff(self.times)
         i = int(np.argmin(np.abs(np.diff(self.weight)) + 1e-3 * gap / gap.sum()))
         n = self.sums[i : i + 2, :, :, 0].sum(axis=(1, 2)) + 1e-12
@@ -202,13 +204,14 @@ class Window:
         entropy[i] += entropy[i + 1]
         times[i] = (n * times[i : i + 2]).sum() / n.sum()
         kept = np.arange(len(times)) != i + 1
-        return replace(
+        fewer = replace(
             self,
             sums=sums[kept],
             entropy=entropy[kept],
             times=times[kept],
             weight=self.weight[kept],
         )
+        return fewer.thinned()
 
     def scaled(self, share: Array) -> Window:
         """Return the window with only a share (k,) of each cluster's past."""
