@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
     def carried(self, family: Family) -> Family:
         """Return a family of the other codes as one of these."""
-        if family.narrows or (not self.shift.any() and np.all(self.slope == 1.0)):
+        if family.space is not None or (not self.shift.any() and np.all(self.slope == 1.0)):
             return family
         new = copy.copy(family)
         shift, scale = family.frame
@@ -73,7 +73,7 @@ def _line(x: Array, y: Array, family: Family) -> Line | str:
     slope = (away * y).sum(axis=0) / np.maximum((away * away).sum(axis=0), 1e-300)
     line = Line(y.sum(axis=0) / n - slope * middle, slope)
     off = np.where(seen, x - (y - line.shift) / np.maximum(slope, 1e-300), 0.0) / spread
-    if family.narrows:
+    if family.space is not None:
         line, off = plain, np.where(seen, x - y, 0.0) / spread.mean()
     off = np.sqrt((off * off).sum(axis=0) / n)
     j = int(np.argmax(off))
@@ -109,7 +109,7 @@ def _places(families: Sequence[Family], widths: Sequence[int]) -> Array:
 
 
 def _frame(family: Family) -> tuple[Any, Any]:
-    return (0.0, 1.0) if family.narrows else family.frame
+    return (0.0, 1.0) if family.space is not None else family.frame
 
 
 def _deviation(family: Family) -> Array | None:
