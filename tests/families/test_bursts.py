@@ -43,13 +43,14 @@ def test_bursts_are_repeated_but_not_shared(seed):
 def test_a_prior_is_borne_out_by_words_that_rows_share_only():
     X, y = rows_of_topics(0)
     family = Multinomial().prepare(X)
-    trial = family.suggested()
+    trials = family.prior_trials
+    trial = trials.suggested
     assert trial.prior[1:].mean() < 0.5
     assert trial.is_faint()
     assert not family.is_faint()
-    kept = trial.borne_out(X, y)
-    assert kept.adapt(family.statistics(X).sum(axis=0)[None]) is kept  # one cluster says nothing
-    assert trial.borne_out(X, np.random.default_rng(0).permutation(y)) is None
+    assert trials.borne_out(X, y)
+    assert trial.adapt(family.statistics(X).sum(axis=0)[None]) is trial  # one cluster says nothing
+    assert not trials.borne_out(X, np.random.default_rng(0).permutation(y))
     bursts, topics = rows_of_topics(0, own=20.0)
-    assert Multinomial().prepare(bursts).suggested().borne_out(bursts, topics) is None
-    assert Multinomial(0.5).prepare(X).suggested() is None  # as it was given
+    assert not Multinomial().prepare(bursts).prior_trials.borne_out(bursts, topics)
+    assert Multinomial(0.5).prepare(X).prior_trials is None  # as it was given

@@ -97,24 +97,23 @@ def test_scores_of_a_row_do_not_depend_on_the_rows_beside_it():
 def test_weaker_priors_are_for_rows_that_say_little_and_repeat_nothing():
     X = sparse.csr_array(np.eye(60, 300))
     family = Multinomial().prepare(X)
-    weaker = family.weaker(X)
+    weaker = family.prior_trials.weaker(X)
     assert [round(each.prior.sum() / 300, 6) for each in weaker] == [0.25, 0.0625]
     for each in weaker:
         assert_allclose(each.prior / each.prior.sum(), family.prior / family.prior.sum())
         assert each.is_faint()
         assert each.adapt(np.ones((2, 301))) is each
-    assert Multinomial(0.7).prepare(X).weaker(X) == []  # it is given
     repeated = sparse.csr_array(9.0 * np.eye(60, 300))
-    assert Multinomial().prepare(repeated).weaker(repeated) == []
+    assert Multinomial().prepare(repeated).prior_trials.weaker(repeated) == []
     many = np.full((60, 300), 6.0)
-    assert Multinomial().prepare(many).weaker(many) == []  # no prior matters beside them
+    assert Multinomial().prepare(many).prior_trials.weaker(many) == []  # they decide
 
 
 def test_rows_without_the_words_that_none_has_are_as_probable():
     rng = np.random.default_rng(8)
     X = sparse.csr_array(rng.poisson(0.02, (40, 500)).astype(float))
     family = Multinomial().prepare(X)
-    own, rows = family.of_columns_in(X)
+    own, rows = family.prior_trials.of_columns_in(family, X)
     assert rows.shape == (40, len(np.unique(X.indices)) + 1)
     assert_allclose(own.prior.sum(), family.prior.sum())
     sums, few = (f.statistics(x)[:20].sum(axis=0) for f, x in ((family, X), (own, rows)))

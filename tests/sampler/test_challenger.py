@@ -12,6 +12,7 @@ from scstream import ScStream
 from scstream.datasets import multinomial_stream
 from scstream.engines import CpuEngine, Sums
 from scstream.families import Multinomial
+from scstream.families.bursts import CountTrials
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.split_merge import better_apart
@@ -76,9 +77,9 @@ def test_bursts_of_words_are_no_clusters():
 
 def test_a_trial_leaves_the_draws_alone(monkeypatch):
     X = short_rows(8)[0].X
-    monkeypatch.setattr(Multinomial, "borne_out", lambda self, X, labels: None)
+    monkeypatch.setattr(CountTrials, "borne_out", lambda self, X, labels: False)
     refused = ScStream("multinomial", random_state=0, max_sweeps=5).fit_predict(X)
-    monkeypatch.setattr(Multinomial, "tries_priors", False)
+    monkeypatch.setattr(Multinomial, "prior_trials", None)
     never = ScStream("multinomial", random_state=0, max_sweeps=5).fit_predict(X)
     assert_array_equal(refused, never)
 

@@ -20,6 +20,7 @@ from scstream.families.scores import GenericScore, Labels, LinearScore, Points, 
 from scstream.families.typical import by_column
 
 if TYPE_CHECKING:
+    from scstream.families.bursts import CountTrials
     from scstream.families.heavy_tails import Tails
     from scstream.families.subspace import Subspace
 
@@ -92,8 +93,6 @@ class Family(Saved, RowForms, ABC):
     tails : Tails or None
         The heavy tails of clusters, see `scstream.families.scale_mixture`: statistics are then of
         rows with weights that depend on their labels.
-    tries_priors : bool
-        Whether priors are tried on a first batch, see `suggested` and `weaker`.
     kept : dict
         What a checkpoint saves of a prepared copy beyond the constructor's arguments: names of
         attributes and their forms, see `scstream.families.saved`.
@@ -102,7 +101,6 @@ class Family(Saved, RowForms, ABC):
     """
 
     name: ClassVar[str]
-    tries_priors: ClassVar[bool] = False
     alone: bool = True
 
     # -- set-up ---------------------------------------------------------------------------------
@@ -126,32 +124,10 @@ class Family(Saved, RowForms, ABC):
         """
         return self
 
-    def suggested(self) -> Self | None:
-        """Return a copy with the prior that the rows suggest by themselves, without clusters.
-
-        Called in a first batch, before clusters are looked for. Groups of some rows are then merged
-        under it, and `borne_out` is asked about them. None, as here, if rows suggest nothing.
-        """
+    @property
+    def prior_trials(self) -> CountTrials | None:
+        """Priors that are tried on some rows of a first batch, None if there are none."""
         return None
-
-    def borne_out(self, X: Points, labels: Labels) -> Self | None:
-        """Return the copy to begin with if clusters of rows X (n, d) bear its prior out, or None.
-
-        Called on what `suggested` returned, with the labels (n,) that were found under it.
-        """
-        return None
-
-    def weaker(self, X: Points) -> Sequence[Self]:
-        """Return copies with ever weaker priors, of which one may suit rows (n, d) better.
-
-        Called in a first batch if rows suggest no prior. The one is used under which the clusters
-        of some rows predict others clearly better than under this prior.
-        """
-        return ()
-
-    def of_columns_in(self, X: Points) -> tuple[Self, Points]:
-        """Return a copy for these rows (n, d) alone, and the rows without what none of them has."""
-        return self, X
 
     def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy whose open hyper-parameters follow the clusters as they are now.

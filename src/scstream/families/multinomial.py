@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
 from scstream import core
-from scstream.families.bursts import frequencies, mean_by_repeats, mean_by_sharing
+from scstream.families.bursts import CountTrials, frequencies, mean_by_repeats
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array, Family
 from scstream.families.count_scores import CountRows, CountScore
@@ -25,12 +25,6 @@ from scstream.support.given import positive_vector
 from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
-# If words that rows share suggest so many times the prior that repeats suggest, these are bursts.
-# It is 1 to 2.4 for short rows and mild bursts, 2.8 to 108 for bursts (20 newsgroups: 11).
-_BURSTS = 2.5
-_MANY = 32.0  # counts of rows for each category, with which their prior hardly matters
-_WEAKER = 0.25  # of a prior: the next weaker one that is tried
-_LEAST = 16.0  # what the weakest counts, all categories together
 _SHARED = 2**18  # entries of clusters from which their log marginals are work for threads
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
@@ -60,7 +54,6 @@ class Multinomial(Family):
     name: ClassVar[str] = "multinomial"
     positive_only: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
-    tries_priors: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {
         "_conc": "d+", "_base": "d+?", "_by_repeats": "+?", "_faint": "?",
     }  # fmt: skip
@@ -120,46 +113,24 @@ class Multinomial(Family):
         self._log_gammas = gammaln(np.maximum(self._prior, 1e-300))
         return self
 
-    def suggested(self) -> Self | None:
-        """Return a copy with the prior that words repeated within rows suggest, if it is weak."""
-        if self.concentration is not None or self._by_repeats >= _COUNTS[0]:
-            return None
-        new = copy.copy(self)._with(self._by_repeats * len(self._base) * self._base)
+    def faint(self, mean: float) -> Self:
+        """Return a copy with a weak prior, of that mean count a category."""
+        new = copy.copy(self)._with(mean * len(self._base) * self._base)
         new._faint = 1.0
         return new
 
-    def borne_out(self, X: Points, labels: Labels) -> Self | None:
-        """Return this copy if rows of a cluster share words about as often as each repeats them.
-
-        If not the words come in bursts, and under so weak a prior every burst is a cluster.
-        """
-        return self if mean_by_sharing(X, labels) <= _BURSTS * self._by_repeats else None
-
-    def weaker(self, X: Points) -> list[Self]:
-        """Return copies with weaker priors if rows do not repeat words, as bursts would have them.
-
-        So it is with lines of logs, baskets and tags: what tells clusters apart are the words that
-        their rows share. Under one prior count for each of many words these are nothing special.
-        """
-        d, out, mean = X.shape[1], list[Self](), _WEAKER
-        if self.concentration is not None or self._by_repeats < _COUNTS[0] or X.sum() > _MANY * d:
-            return out
-        while mean * d >= _LEAST:
-            out.append(copy.copy(self)._with(mean * d * self._base))
-            out[-1]._faint = 1.0
-            mean *= _WEAKER
-        return out
-
-    def of_columns_in(self, X: Points) -> tuple[Self, Points]:
-        """Return a copy for the words of rows (n, d), with another for all others, and the rows."""
-        X = sparse.csr_array(X)
-        some, places = np.unique(X.indices, return_inverse=True)
+    def of_columns(self, some: NDArray[np.int64]) -> Self:
+        """Return a copy for some categories (m,), with another for all others behind them."""
         conc = self._prior[1:]
         rest = max(self._whole - conc[some].sum(), 0.0) + np.finfo(float).tiny
         new = copy.copy(self)._with(np.append(conc[some], rest))
         new._base = new._prior[1:] / new._whole
-        shape = X.shape[0], len(some) + 1
-        return new, sparse.csr_array((X.data, places.astype(X.indices.dtype), X.indptr), shape)
+        return new
+
+    @property
+    def prior_trials(self) -> CountTrials | None:
+        """Weak priors that are tried, unless one is given."""
+        return CountTrials(self, self._by_repeats) if self.concentration is None else None
 
     def is_faint(self) -> bool:
         """Whether a weak prior was borne out: then rows are short, or clusters much alike."""

@@ -64,7 +64,8 @@ def prior_for(family: Family, draws: Draws, recipe: Recipe, X: Points, weight: A
     they suggest none it is one of those that are weaker. Groups of rows are merged under each, by
     draws that are drawn again afterwards.
     """
-    if not (family.tries_priors and recipe.plan.merges):
+    trials = family.prior_trials
+    if trials is None or not recipe.plan.merges:
         return family
     rows, counts = some_weighted_rows(X, weight, recipe.rules.challenger_rows)
 
@@ -75,15 +76,15 @@ def prior_for(family: Family, draws: Draws, recipe: Recipe, X: Points, weight: A
         steps = Context(family, engine, copied(rng), recipe.alpha, seed, n_batches, None, rules)
         return steps, merged_start(steps, recipe.plan, recipe.forgetting, adapt=False)
 
-    suggested = family.suggested()
-    if suggested is not None:
-        steps, _ = merged(suggested, rows, counts)
-        return suggested.borne_out(rows, steps.engine.first_labels(rows.shape[0])) or family
+    if trials.suggested is not None:
+        steps, _ = merged(trials.suggested, rows, counts)
+        labels = steps.engine.first_labels(rows.shape[0])
+        return trials.suggested if trials.borne_out(rows, labels) else family
     best, least = family, recipe.rules.challenger_least
     level: Array | None = None
     first: Array | None = None
-    for trial in [family, *family.weaker(rows)] if rows.shape[0] >= least else []:
-        own, some = trial.of_columns_in(rows)
+    for trial in [family, *trials.weaker(rows)] if rows.shape[0] >= least else []:
+        own, some = trials.of_columns_in(trial, rows)
         steps, state = merged(own, some[::2], counts[::2].copy())
         score, more = next_point(own, state, recipe.alpha, None)
         new = log_totals(score, own.statistics(some[1::2])) + more
