@@ -66,12 +66,15 @@ class Dataset:
     short, full : int or None
         How many batches are taken in each mode; None takes all there are.
     batch_size : int
-    group : {"paper", "further", "long"}
-        The six of the headline; more real streams; streams that run only if they are named.
+    group : {"paper", "further", "blind", "shapes", "offline", "long"}
+        The six of the headline; more real streams; those of `more_streams`; streams that run only
+        if they are named.
     random : bool
         Whether another seed gives another stream.
     parts : bool
         Whether clusters are parts of classes, and scored as the class of most of their points.
+    learned : bool
+        Whether a batch is learned first and labelled then, and not predicted first.
     note : str
         What a reader of the tables must know.
     """
@@ -87,6 +90,7 @@ class Dataset:
     group: str = "paper"
     random: bool = False
     parts: bool = False
+    learned: bool = False
     note: str = ""
 
     @property
