@@ -1,4 +1,4 @@
-"""The command line: ``python -m benchmarks run``, ``experiments``, ``report`` or ``list``."""
+"""The command line: ``python -m benchmarks run``, ``report`` or ``list``."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.catalogue import DATASETS, SHORT
 from benchmarks.contestants import named
 from benchmarks.protocol import missing_modules
 from benchmarks.runner import Plan, run_all
 from benchmarks.store import Store, read
-from benchmarks.streams import DATASETS, default_folder
+from benchmarks.streams import default_folder
 from benchmarks.tuning import Budget
 
 _RESULTS = Path(__file__).parent / "results"
+_PAGE = Path("docs/comparison.md")
 _TABLES = Path("benchmarks/published/tables.md")
 # mode: seeds, seconds of a run, trials and seconds of a tuning. The short version tunes nothing:
 # a quarter of an hour for all methods leaves no time for it.
-_DEFAULTS = {"short": (1, 20.0, 0, 40.0), "full": (3, 600.0, 30, 120.0)}
+_DEFAULTS = {"short": (1, 10.0, 0, 40.0), "full": (5, 300.0, 30, 120.0)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -39,14 +41,11 @@ def _parser() -> argparse.ArgumentParser:
     mode.add_argument("--full", dest="mode", action="store_const", const="full")
     run.add_argument("--only-data", nargs="+", metavar="NAME", help="these data sets alone")
     run.add_argument("--only-contestants", nargs="+", metavar="NAME", help="these methods alone")
-    run.add_argument("--seeds", type=int, help="how many (short: 1, full: 3)")
-    run.add_argument("--limit", type=float, help="seconds of a run (short: 20, full: 600)")
+    run.add_argument("--seeds", type=int, help="how many (short: 1, full: 5)")
+    run.add_argument("--limit", type=float, help="seconds of a run (short: 10, full: 300)")
     run.add_argument("--trials", type=int, help="of a tuning (short: 0, full: 30); 0 tunes none")
     run.add_argument(
         "--tuning-limit", type=float, help="seconds of a tuning (short: 40, full: 120)"
-    )
-    run.add_argument(
-        "--tune-each", action="store_true", help="a search for each seed, not one for all"
     )
     run.add_argument("--threads", type=int, default=1, help="of each method (default: 1)")
     run.add_argument(
@@ -56,14 +55,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--results", type=Path, help="file (default: benchmarks/results/MODE.jsonl)")
     run.add_argument("--data", type=Path, help="folder of files (default: SCSTREAM_DATA)")
     _add_modules(run)
-    further = commands.add_parser("experiments", help="the paper's further experiments")
-    further.set_defaults(command=_experiments)
-    further.add_argument("--results", type=Path, default=_RESULTS / "experiments.jsonl")
-    further.add_argument("--data", type=Path, help="folder of files (default: SCSTREAM_DATA)")
     report = commands.add_parser("report", help="tables and pictures from stored results")
     report.set_defaults(command=_report)
     report.add_argument("--results", type=Path, nargs="+", required=True, metavar="FILE")
-    report.add_argument("--to", type=Path, default=_TABLES, metavar="FILE")
+    report.add_argument("--page", type=Path, default=_PAGE, metavar="FILE", help="with one table")
+    report.add_argument("--to", type=Path, default=_TABLES, metavar="FILE", help="all tables")
     listing = commands.add_parser("list", help="data sets and methods")
     listing.set_defaults(command=_list)
     _add_modules(listing)
@@ -84,9 +80,9 @@ def _add_modules(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> None:
     seeds, limit, trials, tuning_limit = _DEFAULTS[args.mode]
     contestants = named(tuple(args.modules))
-    groups = ("paper",) if args.mode == "short" else ("paper", "further")
-    headline = [name for name, dataset in DATASETS.items() if dataset.group in groups]
-    chosen = _choice("data set", args.only_data or headline, DATASETS)
+    usual = [name for name, dataset in DATASETS.items() if dataset.group != "long"]
+    usual = list(SHORT) if args.mode == "short" else usual
+    chosen = _choice("data set", args.only_data or usual, DATASETS)
     methods = _choice("method", args.only_contestants or list(contestants), contestants)
     plan = Plan(
         args.mode,
@@ -101,7 +97,6 @@ def _run(args: argparse.Namespace) -> None:
         threads=args.threads,
         jobs=args.jobs,
         again=args.again,
-        tune_each=args.tune_each,
     )
     if len(plan.seeds) < 1 or plan.jobs < 1 or plan.threads < 1:
         sys.exit("--seeds, --jobs and --threads must be at least 1")
@@ -119,21 +114,13 @@ def _choice(what: str, names: Sequence[str], known: dict) -> list:
     return [known[name] for name in known if name in names]
 
 
-def _experiments(args: argparse.Namespace) -> None:
-    from benchmarks.experiments import experiments
-
-    store = Store(args.results)
-    for table in experiments(args.data or default_folder()):
-        store.add(table)
-
-
 def _report(args: argparse.Namespace) -> None:
     from benchmarks.report import write
 
     absent = [str(path) for path in args.results if not path.exists()]
     if absent:
         sys.exit(f"no such results: {', '.join(absent)}; python -m benchmarks run makes them")
-    for path in write(read(*args.results), args.to):
+    for path in write(read(*args.results), args.page, args.to):
         print(path)
 
 

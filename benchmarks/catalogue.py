@@ -10,3 +10,16 @@ DATASETS: dict[str, Dataset] = {
     **streams.DATASETS,
     **{dataset.name: dataset for dataset in MORE},
 }
+
+# What the short version runs: one of each kind.
+SHORT = (
+    "gauss2d",
+    "mult100d",
+    "covtype",
+    "20news",
+    "letter",
+    "penbased",
+    "texture",
+    "shapes-bent",
+    "moving-learned",
+)

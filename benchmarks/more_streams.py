@@ -1,4 +1,4 @@
-"""Further data sets: blind ones, shapes, and those of "Going Offline" (ECML PKDD 2025, Jahn et al.).
+"""Further data sets: blind ones, shapes, and those of "Going Offline" (ECML PKDD 2025).
 
 The blind ones were listed here before any method was run on them, and nothing was tuned on them.
 

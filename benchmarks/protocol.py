@@ -1,7 +1,8 @@
-"""One run: a contestant on a data set, prequentially, within a time limit.
+"""One run: a contestant on a data set, within a time limit.
 
-Each batch is predicted, scored, then learned. A run that passes its limit stops before the next
-batch and keeps what it has; one that hangs in a batch for twice the limit is killed.
+Each batch is predicted, scored, then learned; on some data sets learned, then labelled and scored.
+A run that passes its limit stops before the next batch and keeps what it has; one that hangs in a
+batch for twice the limit is killed.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from benchmarks.catalogue import DATASETS
 from benchmarks.children import Say, supervise
 from benchmarks.contestants import named
-from benchmarks.contestants.base import Contestant, Task
+from benchmarks.contestants.base import Contestant, Model, Task
 from benchmarks.machine import circumstances, now
 from benchmarks.store import Row
-from benchmarks.streams import DATASETS, Dataset, Mode, NoData, Opened
+from benchmarks.streams import Dataset, Mode, NoData, Opened
 from scstream.datasets import Batch
 from scstream.evaluate import prequential
 
@@ -186,14 +188,20 @@ def play(job: Job, say: Say) -> None:
     task, batches = prepare(dataset, contestant, stream, taken)
     say({"facts": {"source": stream.source, "n_batches": stream.n_batches}})
     model = contestant.make(task, job.seed, **job.settings)
-    within = Deadline(batches, job.limit, job.clock)
+    within = Deadline(as_scored(dataset, batches), job.limit, job.clock)
 
     def progress(_: int, scores: Row) -> None:
         say({"scores": scores})
         say(job.within(_PATIENCE * job.limit))
 
     say(job.within(_PATIENCE * job.limit))
-    result = prequential(model, within, progress=progress, parts=dataset.parts, clock=job.clock)
+    result = prequential(
+        scored_model(dataset, model),
+        within,
+        progress=progress,
+        parts=dataset.parts,
+        clock=job.clock,
+    )
     facts = {
         "full_nmi": result.full_nmi,
         "full_ari": result.full_ari,
@@ -223,6 +231,36 @@ class Deadline:
             given = self._clock()
             yield batch
             used += self._clock() - given
+
+
+class LearnedFirst:
+    """A model that learns a batch when it is asked for its labels, and at no other time."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def predict(self, X: Any) -> Any:
+        """Learn rows, then label them."""
+        self._model.partial_fit(X)
+        return self._model.predict(X)
+
+    def partial_fit(self, X: Any) -> None:
+        """Do nothing: the rows were learned before they were labelled."""
+
+
+def scored_model(dataset: Dataset, model: Model) -> Model:
+    """Return the model as the data set's protocol runs it."""
+    return LearnedFirst(model) if dataset.learned else model
+
+
+def as_scored(dataset: Dataset, batches: Iterable[Any]) -> Iterator[Any]:
+    """Give the batches, the first one twice where it is scored as well."""
+    rest = iter(batches)
+    first = next(rest)
+    yield first
+    if dataset.learned:
+        yield first
+    yield from rest
 
 
 def with_oracle(batches: Iterable[Any]) -> Iterator[Any]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.catalogue import DATASETS
 from benchmarks.store import Row
-from benchmarks.streams import DATASETS
 
 OURS = "ScStream"  # and every contestant whose name starts with it
 
@@ -30,14 +30,15 @@ class Entry:
         return self.contestant.startswith(OURS)
 
     @property
-    def name(self) -> str:
-        """The method as in a table: a star marks one that is told the number of clusters."""
-        return self.contestant + ("*" if self.rows[0]["told_k"] else "")
+    def told_k(self) -> bool:
+        """Whether it is told the number of clusters."""
+        return bool(self.rows[0]["told_k"])
 
     @property
     def label(self) -> str:
-        """The method as in a picture, with the kind of its settings where that matters."""
-        return f"{self.name}, tuned" if self.settings_kind == "tuned" else self.name
+        """The method as in a table, starred if it is told K, with its settings if tuned."""
+        tuned = ", tuned" if self.settings_kind == "tuned" else ""
+        return self.contestant + "*" * self.told_k + tuned
 
     @property
     def status(self) -> str:
@@ -59,23 +60,20 @@ class Entry:
         values = self.values(column)
         return float(values.mean()) if values.size else float("nan")
 
-    def facts(self, name: str) -> NDArray[np.float64]:
-        """Return a number of each run, without those that lack it."""
-        cells = [row.get(name) for row in self.rows]
-        return np.array([cell for cell in cells if cell is not None], dtype=np.float64)
+    def seeds(self, column: str) -> NDArray[np.float64]:
+        """Return the mean of a column of each seed that has scored a batch."""
+        return np.array([np.nanmean(np.array(row[column], dtype=np.float64))
+                         for row in self.rows if row.get(column)])  # fmt: skip
+
+    def fact(self, name: str) -> float:
+        """Return the mean over seeds of a number of a run, NaN if none has it."""
+        cells = [row[name] for row in self.rows if row.get(name) is not None]
+        return float(np.mean(cells)) if cells else float("nan")
 
     @property
     def milliseconds(self) -> NDArray[np.float64]:
         """Time of each batch, learned and predicted."""
         return 1e3 * (self.values("seconds_update") + self.values("seconds_predict"))
-
-    def by_batch(self, column: str) -> dict[tuple[int, int], float]:
-        """Return a column by seed and batch."""
-        return {
-            (row["seed"], batch): cell
-            for row in self.rows
-            for batch, cell in zip(row.get("batch") or [], row.get(column) or [], strict=True)
-        }
 
 
 def entries_of(rows: list[Row]) -> list[Entry]:
@@ -88,7 +86,7 @@ def entries_of(rows: list[Row]) -> list[Entry]:
     known = list(DATASETS)
     entries = [Entry(*key, tuple(group)) for key, group in grouped.items()]
     return sorted(
-        entries, key=lambda e: (e.mode, known.index(e.dataset) if e.dataset in known else 99)
+        entries, key=lambda e: (e.mode, known.index(e.dataset) if e.dataset in known else 999)
     )
 
 
@@ -100,15 +98,3 @@ def best_first(entries: Sequence[Entry]) -> list[Entry]:
         return (not entry.is_complete, bool(np.isnan(mean)), -mean)
 
     return sorted(entries, key=rank)
-
-
-def lead(one: Entry, other: Entry, column: str) -> float:
-    """Return by how much one entry is ahead of another on the batches that both scored.
-
-    NaN if there are none. One that was stopped early is compared on what it did.
-    """
-    mine, theirs = one.by_batch(column), other.by_batch(column)
-    common = mine.keys() & theirs.keys()
-    if not common:  # another seed alone, as for a contestant that draws nothing at random
-        return one.mean(column) - other.mean(column)
-    return float(np.mean([mine[key] - theirs[key] for key in common]))

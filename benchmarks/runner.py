@@ -14,11 +14,12 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from benchmarks.catalogue import DATASETS
 from benchmarks.children import Say, cores_of, limit_threads, supervise
 from benchmarks.contestants.base import Contestant
 from benchmarks.protocol import Job, run, start_row, takes
 from benchmarks.store import Row, Store
-from benchmarks.streams import DATASETS, Dataset, Mode, NoData
+from benchmarks.streams import Dataset, Mode, NoData
 from benchmarks.tuning import Budget, tune
 from scstream.support.progress import Bar
 
@@ -49,8 +50,6 @@ class Plan:
         How many run at the same time.
     again : bool
         Whether what failed is run again.
-    tune_each : bool
-        Whether each seed has a search of its own, and not that of the first.
     """
 
     mode: Mode
@@ -62,7 +61,6 @@ class Plan:
     threads: int = 1
     jobs: int = 1
     again: bool = False
-    tune_each: bool = False
 
 
 @dataclass(frozen=True)
@@ -229,8 +227,7 @@ def _tuning(
     stop: Event,
 ) -> Row | None:
     """Return the tuning that a run needs, from the store if it is there; None if stopped."""
-    if not unit.plan.tune_each:
-        job = replace(job, seed=unit.plan.seeds[0])
+    job = replace(job, seed=unit.plan.seeds[0])  # the seeds share one search
     key = {**job.key, "what": "tuning"}
     stored = store.get(**key)
     if _is_done(stored, unit.plan.again):

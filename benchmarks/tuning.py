@@ -16,13 +16,23 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.catalogue import DATASETS
 from benchmarks.children import Say, supervise
 from benchmarks.contestants import named
 from benchmarks.contestants.base import Contestant, Task
 from benchmarks.machine import circumstances, now
-from benchmarks.protocol import START, Deadline, Job, as_taken, missing_modules, prepare
+from benchmarks.protocol import (
+    START,
+    Deadline,
+    Job,
+    as_scored,
+    as_taken,
+    missing_modules,
+    prepare,
+    scored_model,
+)
 from benchmarks.store import Row
-from benchmarks.streams import DATASETS, NoData
+from benchmarks.streams import Dataset, NoData
 from scstream.evaluate import StreamClusterer, prequential
 
 BATCHES = 10
@@ -108,16 +118,7 @@ def work(job: TuningJob, say: Say) -> None:
     contestant.make(task, job.run.seed)  # starts what some need, as Java, before the clock
     say(job.run.within(2.0 * job.budget.seconds))
     clock = job.run.clock
-    search(
-        contestant,
-        task,
-        batches,
-        job.budget,
-        seed=job.run.seed,
-        say=say,
-        parts=dataset.parts,
-        clock=clock,
-    )
+    search(contestant, task, batches, job.budget, dataset, seed=job.run.seed, say=say, clock=clock)
 
 
 def search(
@@ -125,10 +126,10 @@ def search(
     task: Task,
     batches: Iterable[Any],
     budget: Budget,
+    dataset: Dataset,
     *,
     seed: int,
     say: Say,
-    parts: bool = False,
     clock: Callable[[], float] = time.perf_counter,
 ) -> None:
     """Try settings on the first batches until the budget is spent; say each trial.
@@ -141,12 +142,12 @@ def search(
     batches : iterable
         Only the first ten are taken.
     budget : Budget
+    dataset : Dataset
+        Says how clusters are scored.
     seed : int
         Of the contestant and of the search.
     say : callable
         Given ``{"trials": [trial]}`` with the settings, the mean ARI or None, and why None.
-    parts : bool
-        Whether clusters are scored as parts of classes.
     clock : callable
         What tells the seconds of the budget.
     """
@@ -160,8 +161,10 @@ def search(
     def attempt(settings: Row) -> float | None:
         ari, why = None, ""
         try:
-            within = Deadline(first, min(deadline - clock(), _MOST * budget.seconds), clock)
-            ari = score(contestant.make(task, seed, **settings), within, parts=parts)
+            seconds = min(deadline - clock(), _MOST * budget.seconds)
+            within = Deadline(as_scored(dataset, first), seconds, clock)
+            model = scored_model(dataset, contestant.make(task, seed, **settings))
+            ari = score(model, within, parts=dataset.parts)
         except Exception as error:  # settings that a method cannot bear are a bad trial, no more
             why = f"{type(error).__name__}: {error}"[:200]
         say({"trials": [{"settings": settings, "ari": ari, "why": why}]})

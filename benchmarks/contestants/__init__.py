@@ -13,7 +13,7 @@ from benchmarks.contestants.base import Contestant
 
 ALL: dict[str, Contestant]
 
-_MODULES = ("ours", "scikit", "river_methods", "moa", "pcstream", "sovb")
+_MODULES = ("ours", "scikit", "river_methods", "denstream", "moa", "pcstream", "sovb", "recent")
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import Birch, MiniBatchKMeans
+from sklearn.cluster import HDBSCAN, Birch, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
 from sklearn.preprocessing import normalize
@@ -128,6 +128,41 @@ class _RefittedMixture:
         return shapes[self._covariance_type](variances)
 
 
+class _RefittedHDBSCAN:
+    """HDBSCAN of each batch alone; a row is labelled by the nearest row of the batch before.
+
+    Its clusters are numbered by their match with those of the batch before. Noise is a cluster
+    of its own, or left out, so that every row goes to the nearest row that is in a cluster.
+    """
+
+    def __init__(self, noise: str, **settings: Any) -> None:
+        self._noise = noise
+        self._settings = settings
+        self._prototypes = Prototypes()
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        return self._prototypes.predict(dense(X))
+
+    def partial_fit(self, X: Any) -> None:
+        X = dense(X)
+        labels = HDBSCAN(copy=True, **self._settings).fit(X).labels_
+        shown = labels >= 0 if self._noise == "nearest" else np.ones(len(X), dtype=bool)
+        self._prototypes.update(X[shown], labels[shown])
+
+
+def _hdbscan(
+    task: Task, seed: int, min_cluster_size: int = 5, noise: str = "nearest"
+) -> _RefittedHDBSCAN:
+    return _RefittedHDBSCAN(noise, min_cluster_size=min_cluster_size)
+
+
+def _hdbscan_space(trial: optuna.Trial, task: Task) -> dict[str, Any]:
+    return {
+        "min_cluster_size": trial.suggest_int("min_cluster_size", 3, 100, log=True),
+        "noise": trial.suggest_categorical("noise", ["nearest", "cluster"]),
+    }
+
+
 def _birch(
     task: Task, seed: int, relative_threshold: float = 0.5, branching_factor: int = 50
 ) -> _Birch:
@@ -227,5 +262,11 @@ CONTESTANTS = (
         name="Bayesian GMM, refitted",
         make=_mixture,
         space=_mixture_space,
+    ),
+    Contestant(
+        name="HDBSCAN, refitted",
+        make=_hdbscan,
+        space=_hdbscan_space,
+        random=False,
     ),
 )

