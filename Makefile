@@ -4,7 +4,6 @@
 PYTHON ?= python3
 ARGS ?=
 NATIVE := $(wildcard src/scstream/core/native/*.?pp src/scstream/core/native/CMakeLists.txt)
-RESULTS ?= $(wildcard benchmarks/results/*.jsonl)
 
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -65,14 +64,15 @@ soak: $(READY)  ## an hour of kills, full disks, rotated files and lost brokers 
 bench-speed: $(READY)  ## how fast, against scikit-learn and the bare matrix products
 	@$(RUN) -m benchmarks.speed --docs $(ARGS)
 
-bench: $(BENCH_READY)  ## the comparison with other methods, short version (a quarter of an hour)
+bench: $(BENCH_READY)  ## the comparison with other methods, short version (a quarter of an hour): prints a table
 	@$(RUN) -m benchmarks run --short --jobs 2 $(ARGS)
 
-bench-full: $(BENCH_READY)  ## the comparison in full (days); goes on where it was stopped
+bench-full: $(BENCH_READY)  ## the comparison in full (days), with its pages; goes on where it was stopped
 	@$(RUN) -m benchmarks run --full $(ARGS)
+	@$(RUN) -m benchmarks report --results benchmarks/results/full.jsonl --publish
 
-bench-report: $(BENCH_READY)  ## tables and pictures of what was run, into benchmarks/published/tables.md
-	@$(RUN) -m benchmarks report --results $(RESULTS) $(ARGS)
+bench-report: $(BENCH_READY)  ## docs/comparison.md and the raw tables again, from published rows
+	@$(RUN) -m benchmarks report $(ARGS)
 
 page:  ## build the page that shows a run, from web/ (needs Node)
 	@cd web && npm ci --no-audit --no-fund && npm run check && npm run build

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +12,8 @@ from pathlib import Path
 from benchmarks.catalogue import DATASETS, SHORT
 from benchmarks.contestants import named
 from benchmarks.protocol import missing_modules
+from benchmarks.report import summary, write
+from benchmarks.results import entries_of
 from benchmarks.runner import Plan, run_all
 from benchmarks.store import Store, read
 from benchmarks.streams import default_folder
@@ -18,6 +22,7 @@ from benchmarks.tuning import Budget
 _RESULTS = Path(__file__).parent / "results"
 _PAGE = Path("docs/comparison.md")
 _TABLES = Path("benchmarks/published/tables.md")
+_PUBLISHED = Path("benchmarks/published/results.jsonl.gz")
 # mode: seeds, seconds of a run, trials and seconds of a tuning. The short version tunes nothing:
 # a quarter of an hour for all methods leaves no time for it.
 _DEFAULTS = {"short": (1, 10.0, 0, 40.0), "full": (5, 300.0, 30, 120.0)}
@@ -57,7 +62,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_modules(run)
     report = commands.add_parser("report", help="tables and pictures from stored results")
     report.set_defaults(command=_report)
-    report.add_argument("--results", type=Path, nargs="+", required=True, metavar="FILE")
+    report.add_argument("--results", type=Path, nargs="+", default=[_PUBLISHED], metavar="FILE")
+    report.add_argument("--publish", action="store_true", help=f"store the rows in {_PUBLISHED}")
     report.add_argument("--page", type=Path, default=_PAGE, metavar="FILE", help="with one table")
     report.add_argument("--to", type=Path, default=_TABLES, metavar="FILE", help="all tables")
     listing = commands.add_parser("list", help="data sets and methods")
@@ -105,6 +111,7 @@ def _run(args: argparse.Namespace) -> None:
         run_all(plan, chosen, methods, store)
     except KeyboardInterrupt:
         sys.exit("\nInterrupted; the same command goes on from here.")
+    print(summary([entry for entry in entries_of(store.rows()) if entry.mode == args.mode]))
 
 
 def _choice(what: str, names: Sequence[str], known: dict) -> list:
@@ -115,12 +122,14 @@ def _choice(what: str, names: Sequence[str], known: dict) -> list:
 
 
 def _report(args: argparse.Namespace) -> None:
-    from benchmarks.report import write
-
     absent = [str(path) for path in args.results if not path.exists()]
     if absent:
         sys.exit(f"no such results: {', '.join(absent)}; python -m benchmarks run makes them")
-    for path in write(read(*args.results), args.page, args.to):
+    rows = read(*args.results)
+    if args.publish:
+        lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+        _PUBLISHED.write_bytes(gzip.compress(lines.encode(), mtime=0))
+    for path in write(rows, args.page, args.to):
         print(path)
 
 

@@ -20,8 +20,9 @@ def figures() -> dict[str, dict[str, dict[str, float]]]:
     found: dict[str, dict[str, dict[str, float]]] = {}
     with _ROWS.open(newline="") as file:
         for row in csv.DictReader(file):
-            methods = found.setdefault(row.pop("dataset"), {})
-            methods[row.pop("method")] = {key: float(cell) for key, cell in row.items() if cell}
+            dataset, method = row.pop("dataset"), row.pop("method")
+            stated = {key: float(cell) for key, cell in row.items() if cell}
+            found.setdefault(dataset, {})[method] = stated
     return found
 
 

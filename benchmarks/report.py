@@ -157,7 +157,6 @@ _AGAINST_NOTE = (
     "The better of our two rows, untuned or tuned, beside the paper's tuned one, mean ± standard "
     "deviation over batches: *within* if the difference is at most the larger of the two."
 )
-_SAME = {"CluStream (MOA)": "CluStream", "CluStream (river)": "CluStream"}
 
 
 def against_paper(entries: Sequence[Entry]) -> str:
@@ -168,9 +167,7 @@ def against_paper(entries: Sequence[Entry]) -> str:
             mine = [
                 entry
                 for entry in entries
-                if entry.dataset == name
-                and _SAME.get(entry.contestant, entry.contestant) == method
-                and entry.values("ari").size
+                if entry.dataset == name and entry.contestant == method and entry.values("ari").size
             ]
             if not mine:
                 continue

@@ -45,6 +45,10 @@ class Store:
         """Return the row of a key, None if there is none."""
         return self._rows.get(key_of(key))
 
+    def rows(self) -> list[Row]:
+        """Return all rows."""
+        return list(self._rows.values())
+
     def add(self, row: Row) -> None:
         """Write a row at the end of the file, at once."""
         row = plain(row)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
 
 NOWHERE = -1  # the label of every row while a method has no cluster at all
@@ -35,6 +37,15 @@ class Numbering:
         self._next += new.size
         self._centres, self._ids = centres, ids
         return ids
+
+
+def weighted_k_means(centres: ArrayLike, weights: ArrayLike, n_clusters: int) -> NDArray[Any]:
+    """Return the macro-clusters (m,) of micro-clusters, by the best of five runs of k-means."""
+    centres = np.asarray(centres, dtype=np.float64)
+    k = min(n_clusters, len(np.unique(centres, axis=0)))
+    with warnings.catch_warnings(action="ignore"):  # micro-clusters almost on top of another
+        k_means = KMeans(k, n_init=5, random_state=0).fit(centres, sample_weight=weights)
+    return np.asarray(k_means.labels_)
 
 
 class Prototypes:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.contestants.base import Contestant, Task
-from benchmarks.contestants.matching import Prototypes
+from benchmarks.contestants.matching import Prototypes, weighted_k_means
 from benchmarks.contestants.scales import dense, spread
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class _Moa:
 
 
 class _ClusTree(_Moa):
-    """ClusTree has micro-clusters only: MOA's k-means, told K, finds the macro-clusters."""
+    """ClusTree has micro-clusters only: weighted k-means, told K, finds the macro-clusters."""
 
     def __init__(self, n_clusters: int, options: dict[str, Any]) -> None:
         super().__init__("clustree.ClusTree", options)
@@ -92,9 +92,10 @@ class _ClusTree(_Moa):
 
     def partial_fit(self, X: Any) -> None:
         self._learn(dense(X))
-        k_means = _java(_CLUSTERERS + "clustream.WithKmeans").kMeans_rand
-        clusters = k_means(self._n_clusters, self.clusterer.getMicroClusteringResult())
-        self._prototypes.update(_centres(clusters, X.shape[1]))
+        micro = self.clusterer.getMicroClusteringResult()
+        centres = _centres(micro, X.shape[1])
+        weights = [cluster.getWeight() for cluster in micro.getClustering()]
+        self._prototypes.update(centres, weighted_k_means(centres, weights, self._n_clusters))
 
 
 class _StreamKM(_Moa):
@@ -162,34 +163,6 @@ def _centres(clustering: Any, d: int) -> _Rows:
     """Return the centres (k, d) of MOA's clusters."""
     centres = [np.array(cluster.getCenter()) for cluster in clustering.getClustering()]
     return np.reshape(centres, (-1, d)).astype(np.float64)
-
-
-def _clustream(
-    task: Task, seed: int, micro_clusters: int | None = None, window: float = 1.0
-) -> _Moa:
-    """CluStream told K, with MOA's k-means; ``window`` is in batches.
-
-    MOA's factor of a micro-cluster's radius is not offered: it has no effect there.
-    """
-    options = {
-        "k": task.n_clusters,
-        "maxNumKernels": micro_clusters or _micro_clusters(task),
-        "timeWindow": round(window * task.batch_size),
-    }
-    return _Moa("clustream.WithKmeans", options)
-
-
-def _micro_clusters(task: Task) -> int:
-    """More than there are clusters, but fewer than rows in a batch."""
-    return max(2, min(max(100, 2 * task.n_clusters), task.batch_size // 2))
-
-
-def _clustream_space(trial: optuna.Trial, task: Task) -> dict[str, Any]:
-    usual = _micro_clusters(task)
-    return {
-        "micro_clusters": trial.suggest_int("micro_clusters", max(2, usual // 2), 2 * usual),
-        "window": trial.suggest_float("window", 0.2, 10.0, log=True),
-    }
 
 
 def _clustree(task: Task, seed: int, max_height: int = 8, window: float = 1.0) -> _ClusTree:
@@ -261,14 +234,6 @@ def _dstream_space(trial: optuna.Trial, task: Task) -> dict[str, Any]:
 _NEEDS = ("jpype", "capymoa")
 
 CONTESTANTS = (
-    Contestant(
-        name="CluStream (MOA)",
-        make=_clustream,
-        space=_clustream_space,
-        told_k=True,
-        needs=_NEEDS,
-        random=False,
-    ),
     Contestant(
         name="D-Stream",
         make=_dstream,

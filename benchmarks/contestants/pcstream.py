@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _Floats = NDArray[np.float64]
 
-_WIDE = 100  # columns from which on the principal components of every point cost too much
 _BLOCK = 64  # rows whose distances to a context are computed at once
 _SMALLEST_VARIANCE = 1e-6  # against the mean variance of a column of the first batch
 
@@ -202,19 +201,24 @@ def _principal_components(centred: _Floats) -> tuple[_Floats, _Floats]:
     return np.maximum(squares, 0.0) / (n - 1), centred.T @ mixes / lengths
 
 
-def _make(task: Task, seed: int, **settings: Any) -> PcStream:
-    """Make one that on wide data, for the sake of time, refreshes components less often."""
-    return PcStream(refresh=max(1, task.n_features // _WIDE), **settings)
+def _make(
+    task: Task,
+    seed: int,
+    phi: float = 1.0,
+    t_min: int = 4,
+    memory: int = 100,
+    variance_share: float = 0.95,
+) -> PcStream:
+    """Make one that, for the sake of time, refreshes components after some points of a context."""
+    return PcStream(phi, t_min, memory, variance_share, refresh=max(5, task.n_features // 10))
 
 
 def _space(trial: optuna.Trial, task: Task) -> dict[str, Any]:
     return {
-        "phi": trial.suggest_float("phi", 0.5, 50.0, log=True),
-        "t_min": trial.suggest_int("t_min", 2, 100, log=True),
-        "memory": trial.suggest_int(
-            "memory", 10, 500 if task.n_features < _WIDE else 100, log=True
-        ),
-        "variance_share": trial.suggest_float("variance_share", 0.5, 1.0),
+        "phi": trial.suggest_float("phi", 0.3, 10.0, log=True),
+        "t_min": trial.suggest_int("t_min", 2, 20, log=True),
+        "memory": trial.suggest_int("memory", 20, 200, log=True),
+        "variance_share": trial.suggest_float("variance_share", 0.7, 1.0),
     }
 
 

@@ -8,17 +8,15 @@ those of the batch before. What differs from river's own labels stands with each
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
 from benchmarks.contestants.base import Contestant, Task
-from benchmarks.contestants.matching import Prototypes
+from benchmarks.contestants.matching import Prototypes, weighted_k_means
 from benchmarks.contestants.scales import dense, neighbourhood, spread
 
 if TYPE_CHECKING:
@@ -57,19 +55,15 @@ class _CluStream(_River):
     assigns them by other centres than it predicts by (its pull request 1634).
     """
 
-    def __init__(self, clusterer: Any, n_clusters: int, seed: int) -> None:
+    def __init__(self, clusterer: Any, n_clusters: int) -> None:
         super().__init__(clusterer)
         self._n_clusters = n_clusters
-        self._seed = seed
 
     def _summary(self, d: int) -> tuple[_Rows, NDArray[Any] | None]:
         micro = self.clusterer.micro_clusters.values()
         centres = _as_rows((cluster.center for cluster in micro), d)
         weights = [cluster.weight for cluster in micro]
-        k = min(self._n_clusters, len(np.unique(centres, axis=0)))
-        k_means = KMeans(k, n_init=5, random_state=self._seed)
-        with warnings.catch_warnings(action="ignore"):  # micro-clusters almost on top of another
-            return centres, k_means.fit(centres, sample_weight=weights).labels_
+        return centres, weighted_k_means(centres, weights, self._n_clusters)
 
 
 class _DBSTREAM(_River):
@@ -149,7 +143,6 @@ def _clustream(
             time_gap=_NEVER,
         ),
         task.n_clusters,
-        seed,
     )
 
 
@@ -233,11 +226,12 @@ def _streamkmeans_space(trial: optuna.Trial, task: Task) -> dict[str, Any]:
 
 CONTESTANTS = (
     Contestant(
-        name="CluStream (river)",
+        name="CluStream",
         make=_clustream,
         space=_clustream_space,
         told_k=True,
         needs=("river",),
+        random=False,
     ),
     Contestant(
         name="DBSTREAM",

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from urllib.request import urlopen
 
-from benchmarks.pipeline import make_rows, write_csv
+import numpy as np
 
 _PAGES = 2
 _SETTINGS = ((400_000, 10, 1000), (200_000, 2, 200))  # rows, columns, rows a batch
@@ -44,7 +44,7 @@ def measure(rounds: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
         for rows, columns, size in _SETTINGS:
             path = Path(folder) / f"{columns}.csv"
-            write_csv(make_rows(rows, columns), path)
+            _write_csv(_rows(rows, columns), path)
             found: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
             _run(path, size, watched=False)  # compiles what is not compiled yet
             for _ in range(rounds):
@@ -96,3 +96,17 @@ def _follow(link: str) -> None:
         with urlopen(f"{link}api/updates?after={after}") as updates:
             while updates.read1(1 << 16):
                 pass
+
+
+def _rows(n: int, d: int, clusters: int = 15) -> np.ndarray:
+    """Return rows of clusters that drift slowly."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(clusters, size=n)
+    start, way = rng.normal(scale=8.0, size=(2, clusters, d))
+    drift = np.linspace(0.0, 0.5, n)[:, None]
+    return start[y] + drift * way[y] + rng.normal(size=(n, d))
+
+
+def _write_csv(X: np.ndarray, path: Path) -> None:
+    header = ",".join(f"x{j}" for j in range(X.shape[1]))
+    np.savetxt(path, X, "%.6g", ",", header=header, comments="")

@@ -27,16 +27,15 @@ _LEAST_ARI = {
     "Mini-Batch K-Means": 0.9,
     "Bayesian GMM, refitted": 0.9,
     "HDBSCAN, refitted": 0.9,
-    "CluStream (river)": 0.9,
+    "CluStream": 0.9,
     "DBSTREAM": 0.8,
     "DenStream": 0.5,
     "MCMSTStream": 0.5,
     "EMCStream": 0.8,
     "STREAMKMeans": 0.4,
-    "CluStream (MOA)": 0.9,
     "D-Stream": 0.9,
     "StreamKM++": 0.9,
-    "ClusTree": 0.6,
+    "ClusTree": 0.9,
 }
 
 
@@ -71,7 +70,7 @@ def test_finds_clusters_that_lie_apart(contestant: Contestant) -> None:
     batches = [(batch.X, batch.y) for batch in stream]
     result = prequential(make(contestant, batches[0][0], n_clusters=4), batches)
     assert result.ari.mean() > _LEAST_ARI[contestant.name]
-    assert result.full_ari > 0.7 * result.ari.mean()  # labels last
+    assert result.full_ari > 0.5 * result.ari.mean()  # labels last
 
 
 def test_labels_are_integers_and_predicting_learns_nothing(contestant: Contestant) -> None:
@@ -165,13 +164,13 @@ def test_denstream_does_not_depend_on_where_the_rows_lie() -> None:
 
 def test_denstream_joins_a_chain_of_micro_clusters_and_forgets() -> None:
     chain = np.column_stack([np.tile(np.linspace(0.0, 12.0, 400), 3), np.zeros(1200)])
-    model = _denstream(epsilon=0.6, mu=2.5)
+    model = _denstream(epsilon=0.4)
     model.partial_fit(np.random.default_rng(0).permutation(chain))
     assert len(set(model.predict(chain))) == 1  # one hop would reach a few of them
-    far = 100.0 + np.random.default_rng(1).normal(size=(20_000, 2)) * 0.2
+    far = 100.0 + np.random.default_rng(1).normal(size=(6_000, 2)) * 0.2
     model.partial_fit(far)
-    assert model._table[:, 4:].min() > 0.0  # the chain's sums are gone
-    assert model._weights().max() < 20_000
+    assert (model._table[:, 4] / model._table[:, 0]).min() > 90.0  # the chain is forgotten
+    assert model._weights().sum() < 2_000  # of 6,000 rows, a half each 1,000
 
 
 def test_numbers_follow_the_centres() -> None:
