@@ -14,8 +14,8 @@ _ROWS = Path(__file__).parent / "published" / "paper.csv"
 def figures() -> dict[str, dict[str, dict[str, float]]]:
     """Return data set -> method -> score, as ``ari``, or its deviation over batches, ``ari_sd``.
 
-    All methods of the paper were tuned. Its 2-D stream has 10^7 points, and its features of
-    images come from another network than those here.
+    All methods of the paper were tuned. Its 2-D stream has 10^7 points. Its features of images,
+    imagenet100, come from another network than those here, which have another name.
     """
     found: dict[str, dict[str, dict[str, float]]] = {}
     with _ROWS.open(newline="") as file:
