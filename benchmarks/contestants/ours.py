@@ -135,5 +135,5 @@ CONTESTANTS = (
     Contestant("ScStream, groups", _groups, kinds=("real",)),
     Contestant("ScStream, paper's prior", _as_in_the_paper, kinds=_KINDS),
     Contestant("ScStream, no deterministic sweep", _sampled, kinds=_KINDS),
-    Contestant("DPMM sampler, each batch anew", _anew, kinds=_KINDS),
+    Contestant("DPMM sampler, each batch alone", _anew, kinds=_KINDS),
 )
