@@ -255,6 +255,22 @@ class RowWeights:
         return self.places.weighted(T, z)
 
 
+def weighted_rows(family: Family, T: Array, s: Array, z: Labels) -> Array:
+    """Return what rows (n, p) in the clusters z (n,) add to the sums (k, p) of these."""
+    tails = family.tails
+    return T if tails is None or not tails.active else tails.location_scale(s).weighted(T, z)
+
+
+def own_predictives(family: Family, s: Array, T: Array) -> Array:
+    """Return the log predictives (n,) of rows (n, p), each under a cluster (n, p) of its own."""
+    tails = family.tails
+    if tails is None or not tails.active:
+        return family.log_marginal(s + T) - family.log_marginal(s)
+    score = tails.row_score(s, np.zeros(len(s)))
+    out: Array = score.const - score.power * np.log(np.einsum("np,np->n", T, score.quad))
+    return out
+
+
 def row_score(family: Family, s: Array, log_weight: Array) -> Score:
     """Score rows as they came by the predictives of clusters (k, p), base measure aside.
 

@@ -14,6 +14,7 @@ import numpy as np
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import gap_rows, observed_scores
 from scstream.families.log_totals import log_totals, row_log_totals
+from scstream.families.scale_mixture import own_predictives, weighted_rows
 from scstream.families.scores import Points, Score, to_dense
 from scstream.families.subspace import narrowed
 from scstream.sampler.rows import some_weighted_rows
@@ -213,12 +214,12 @@ def log_densities_left_out(learner: Learner, X: Points, weight: Array) -> Array:
     taught = ~(scores[:, k + 1 :] > scores[rows, z][:, None]).any(axis=1)
     taught[gap_rows(family, X)] = False
     T[~taught] = 0.0
-    without = totals[z] - weight[:, None] * T
+    without = totals[z] - (weight * taught)[:, None] * weighted_rows(family, T, totals, z)
     n = without[:, 0]
     alone = taught & (n < 0.5 * weight)
     without[alone] = 0.0
     with np.errstate(all="ignore"):  # other rows than its own were taken from some clusters
-        own = family.log_marginal(without + T) - family.log_marginal(without)
+        own = own_predictives(family, without, T)
         own += np.log(recent[z] - weight) - np.log(recent.sum() + learner.alpha)
     known = taught & ~alone & np.isfinite(own)
     scores[rows, z] = np.where(alone, -np.inf, np.where(known, own, scores[rows, z]))
