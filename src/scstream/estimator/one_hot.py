@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from scstream.encoders.exclusive import exclusive_runs
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.contract import Array, Family
-from scstream.families.exclusive import exclusive_runs
 
 
 def warning_of_one_hot(X: Any, family: Family, names: Sequence[Any]) -> str:

@@ -9,8 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scstream.encoders import HurdleEncoder
+from scstream.encoders.constant_sums import runs_of_shares
+from scstream.encoders.dependence import depend_on_each_other
+from scstream.encoders.exclusive import exclusive_runs
+from scstream.encoders.keys import FEW_WORDS, names_rows
 from scstream.encoders.row_totals import of_one_total
 from scstream.encoders.skew import GAIN, common_value, is_skewed
+from scstream.encoders.whole_numbers import compared
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.categorical import Categorical
 from scstream.families.columns import (
@@ -26,20 +31,15 @@ from scstream.families.columns import (
 from scstream.families.composition import Composition
 from scstream.families.contract import Family
 from scstream.families.count_shares import CountShares
-from scstream.families.dependence import depend_on_each_other
 from scstream.families.diagonal import Diagonal
-from scstream.families.exclusive import exclusive_runs
 from scstream.families.gaussian import Gaussian
 from scstream.families.hurdle import Hurdle
 from scstream.families.idle import Idle
-from scstream.families.keys import FEW_WORDS, names_rows
 from scstream.families.multinomial import Multinomial
 from scstream.families.negative_binomial import NegativeBinomial
 from scstream.families.one_hot import OneHot
 from scstream.families.product import Product
 from scstream.families.scores import Array
-from scstream.families.sums import runs_of_shares
-from scstream.families.whole_numbers import compared
 
 _SMALL = 100.0  # whole numbers half of which do not exceed this may be counts
 _ENOUGH = 20  # rows that show that a column is constant
@@ -74,7 +74,7 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     category, spread over columns. Real columns whose sum is the same in all rows are shares of a
     whole. Words are categories, small whole numbers
     are negative binomial counts (counts of real events vary more than Poisson ones), unless they
-    are clearly codes or other numbers (`scstream.families.whole_numbers`); where one column
+    are clearly codes or other numbers (`scstream.encoders.whole_numbers`); where one column
     clearly holds other numbers, those that are somewhat better described so do, too. All other
     numbers are Gaussian with a full covariance, their logarithms or fourth roots where these suit
     clusters better ("log-gaussian", "root-gaussian"); where many rows have one value exactly and

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.families.keys import names_rows, never_repeats, too_many_words
+from scstream.encoders.keys import names_rows, never_repeats, too_many_words
 from scstream.sources.guess.clock import Clock, clocks, is_clock_name
 from scstream.sources.guess.dates import date_format, is_moment_text
 from scstream.sources.guess.keys import are_padded, is_code_name, is_row_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scstream.families.scores import Array
+from scstream.core import Floats as Array
 
 _FEWEST_ROWS = 20  # that show it
 _ROWS = 512  # about so many are looked at

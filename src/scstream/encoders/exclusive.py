@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from scstream.core import Floats as Array
 from scstream.encoders.skew import GAIN
-from scstream.families.scores import Array
 
 _FEWEST_ROWS = 20  # that show it
 _MOST_ROWS = 20_000  # that are looked at, the first ones

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from scstream.encoders.skew import GAIN
+from scstream.encoders.whole_numbers import compared
 from scstream.families.auto import choose_family
-from scstream.families.whole_numbers import compared
 
 
 def column(name, n, seed):

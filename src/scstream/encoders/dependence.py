@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.core import Floats as Array
 from scstream.core.k_means import k_means, sums_of_groups
-from scstream.families.scores import Array
 
 _FEWEST_ROWS = 60  # that show it,
 _ROWS = 1024  # and the most that are looked at

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scstream.families.dependence import depend_on_each_other
+from scstream.encoders.dependence import depend_on_each_other
 
 
 def images(rng, n, d=8, k=6, grey=16):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scstream.families.sums import runs_of_shares
+from scstream.encoders.constant_sums import runs_of_shares
 
 RNG = np.random.default_rng(0)
 THREE, FIVE = RNG.dirichlet([4.0, 2.0, 1.0], 300), 100.0 * RNG.dirichlet(np.ones(5), 300)

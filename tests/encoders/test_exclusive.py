@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scstream.families.exclusive import exclusive_runs
+from scstream.encoders.exclusive import exclusive_runs
 
 RNG = np.random.default_rng(0)
 THREE, FOUR = np.eye(3)[RNG.integers(3, size=50)], np.eye(4)[RNG.integers(4, size=50)]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from scstream.families.scores import Array
+from scstream.core import Floats as Array
 
 _DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
 FEW_WORDS = 20  # different ones, that are kinds whatever they look like

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scstream.core import Floats as Array
 from scstream.encoders.column_mixture import log_evidence, log_evidence_of_counts, representatives
 from scstream.encoders.frame import OUTLYING
 from scstream.encoders.skew import GAIN, log_evidence_on_scale, small_unit
-from scstream.families.scores import Array
 
 _WITHOUT_ORDER = 0.05  # nats a point, by which codes are better than numbers, to give up order
 
