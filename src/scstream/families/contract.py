@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scstream.encoders.rounding import Rounding, StepRounding
 from scstream.families.division import Division
 from scstream.families.gaps import Imputation, observed_scores
+from scstream.families.how_many import MOST
 from scstream.families.row_forms import RowForms
 from scstream.families.saved import Saved
 from scstream.families.scale_mixture import row_score
@@ -98,10 +99,13 @@ class Family(Saved, RowForms, ABC):
         attributes and their forms, see `scstream.families.saved`.
     alone : bool
         False in a `Product`, where other columns separate clusters too.
+    most_directions : int
+        By which rows of many columns may be described, see `scstream.families.subspace`.
     """
 
     name: ClassVar[str]
     alone: bool = True
+    most_directions: int = MOST
 
     # -- set-up ---------------------------------------------------------------------------------
 
@@ -158,10 +162,6 @@ class Family(Saved, RowForms, ABC):
         """Return the copy for the rest of the stream, from a first batch with k clusters."""
         return self
 
-    def beside_noise(self) -> Self:
-        """Return a copy to be prepared for rows some of which may be noise."""
-        return self
-
     def enough_rows(self, d: int) -> int:
         """Return how many rows of d columns set the prior for good."""
         return max(20, 4 * d)
@@ -179,13 +179,6 @@ class Family(Saved, RowForms, ABC):
         """Return how many points a cluster needs to show its shape, 0 if that does not matter.
 
         A later batch with fewer for each cluster founds clusters on trial.
-        """
-        return 0
-
-    def moving_columns(self) -> int:
-        """Return in how many columns the centres of clusters may move; 0, as here, if unknown.
-
-        How far clusters may move from batch to batch is judged by it, see `sampler.forgetting`.
         """
         return 0
 

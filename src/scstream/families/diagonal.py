@@ -242,10 +242,6 @@ class Diagonal(Factorised):
             return self
         return self._with_strength(min(self._nu, 2.0 + k))
 
-    def moving_columns(self) -> int:
-        """Return the number of columns."""
-        return len(self._m)
-
     def remade(self) -> Self:
         """Return the copy with its prior."""
         return self._with(self._kappa, self._nu, self._psi)

@@ -109,7 +109,7 @@ class Gaussian(GaussianColumns):
         """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
         new = copy.copy(self)
         if self._may_narrow():
-            new._space = main_directions(np.asarray(X), self._most)
+            new._space = main_directions(np.asarray(X), self.most_directions)
             X = narrowed(new, X)
         refuse_too_many(X.shape[1])
         d = X.shape[1]
@@ -261,10 +261,6 @@ class Gaussian(GaussianColumns):
     def points_for_a_shape(self) -> int:
         """Return the number of columns, where there are many: from fewer a covariance is flat."""
         return len(self._m) if len(self._m) >= MANY else 0
-
-    def moving_columns(self) -> int:
-        """Return the number of columns, or of directions that rows were narrowed to."""
-        return len(self._m)
 
     # -- steps of the core ------------------------------------------------------------------------
 

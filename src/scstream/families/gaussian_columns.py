@@ -22,7 +22,6 @@ from scstream.families.gaps import (
 )
 from scstream.families.gaussian_division import GaussianDivision
 from scstream.families.gaussian_scores import shared
-from scstream.families.how_many import LEAST, MOST
 from scstream.families.normal_wishart import NormalWishart
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
@@ -42,7 +41,6 @@ class GaussianColumns(NormalWishart):
     cov: ArrayLike | None
     cov_strength: float | None
     _space: Subspace | None = None  # where rows have many columns: d directions in them
-    _most: int = MOST  # directions of a first batch
 
     def check(self, X: Points) -> Points:
         """Return rows as dense floats: float32 stays what it is, a block of it at a time widens."""
@@ -124,12 +122,6 @@ class GaussianColumns(NormalWishart):
     def _may_narrow(self) -> bool:
         """Whether rows may be described by fewer columns: not if a given prior is for all."""
         return self.alone and self.mean is None and self.cov is None and self.cov_strength is None
-
-    def beside_noise(self) -> Self:
-        """Return a copy that takes few directions: in many, small clusters look like noise."""
-        new = copy.copy(self)
-        new._most = LEAST
-        return new
 
     @property
     def space(self) -> Subspace | None:

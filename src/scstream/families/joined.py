@@ -149,9 +149,14 @@ class Joined(Family):
         """Return the copy for the rest of the stream."""
         return self._having([family.settled(k) for family in self._families])
 
-    def moving_columns(self) -> int:
-        """Return in how many columns the parts' centres may move."""
-        return sum(family.moving_columns() for family in self._families)
+    @property
+    def frame(self) -> tuple[Array, Array]:
+        """Centre and scale of the columns of all parts with such, side by side."""
+        frames = [f.frame for f in self._families if f.real or isinstance(f, Joined)]
+        if not frames:
+            return super().frame
+        shift, scale = zip(*frames, strict=True)
+        return np.concatenate(shift), np.concatenate(scale)
 
     # -- the family proper ----------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ def challenged(
     rules, margin = recipe.rules, recipe.rules.challenger_margin
     rows, weight = some_weighted_rows(batch.X, batch.weight, rules.challenger_rows)
     seen, held_out = rows[::2].copy(), rows[1::2]
-    family = recipe.family.beside_noise() if recipe.outlier_weight == "auto" else recipe.family
+    family = recipe.open_family()
     anew, found = fit(family.prepare(seen), seen, weight[::2].copy())
     new = _density(anew, found.totals, found.totals[:, 0], held_out)
     here = state.present

@@ -65,7 +65,7 @@ def learn_first(
     rng = make_rng() if learner is None else copied(learner.rng)
     seed = int(rng.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
-    family = recipe.family.beside_noise() if recipe.outlier_weight == "auto" else recipe.family
+    family = recipe.open_family()
     family = family.prepare(some_rows(X, rules.prior_rows))
     if batch.labels is None:
         n, p = next(iter(sample_sizes(X.shape[0], rules)), X.shape[0]), len(family.prior)

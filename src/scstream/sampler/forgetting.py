@@ -141,7 +141,7 @@ def points_of_a_place(ctx: Context) -> float:
     nothing to do with how many columns they have, so n grows with these. With a fixed n moves in
     many columns would be longer than ways between clusters, and nothing would be far.
     """
-    return ctx.rules.move_points * max(ctx.family.moving_columns(), 2)
+    return ctx.rules.move_points * max(len(ctx.family.frame[0]), 2)
 
 
 def further(family: Family, past: Array, current: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array, Family
+from scstream.families.how_many import LEAST
 from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
 from scstream.sampler.rules import RULES, Rules
@@ -113,6 +115,17 @@ class Recipe:
         if half_life == usual:
             return self
         return replace(self, forgetting=replace(self.forgetting, half_life=half_life))
+
+    def open_family(self) -> Family:
+        """Return the family to be prepared by rows, some of which may be noise.
+
+        Beside noise it describes them by few directions: in many, small clusters look like noise.
+        """
+        if self.outlier_weight != "auto":
+            return self.family
+        new = copy(self.family)
+        new.most_directions = LEAST
+        return new
 
     def new_spacing(self, before: float, gap: float, gaps: int) -> float:
         """Return the usual spacing of batches after one more gap, the so manieth; 0 is unknown."""
