@@ -173,15 +173,22 @@ def test_features_that_come_later_are_left_out_with_one_warning():
     np.testing.assert_array_equal(clusterer.model.labels_, same.model.labels_)
 
 
-def test_a_gaussian_takes_the_mean_for_what_a_row_lacks():
+def test_what_a_row_lacks_is_missing():
     rows, _ = DATA
     clusterer = StreamClusterer(seed=0)
     for row in rows[:200]:
-        clusterer.learn_one(row)
-    means = {name: float(np.mean([row[name] for row in rows[:200]])) for name in NAMES}
+        clusterer.learn_one({**row, "c": None} if row["a"] > 0.0 else row)
+    places = [clusterer.features.index(name) for name in NAMES]
     for row in rows[200:]:
         part = {"a": row["a"], "b": None, "c": float("nan")}
-        assert clusterer.predict_one(part) == clusterer.predict_one({**means, "a": row["a"]})
+        X = np.full((1, len(NAMES)), np.nan)
+        X[0, places[NAMES.index("a")]] = row["a"]
+        assert clusterer.predict_one(part) == clusterer.model.predict(X)[0]
+    student = StreamClusterer("student", seed=0)
+    for row in rows[:99]:
+        student.learn_one(row)
+    with pytest.raises(ValueError, match="NaN"):
+        student.learn_one({"a": 1.0})
 
 
 @pytest.mark.parametrize("value", [np.inf, "red", [1, 2], 10**400])

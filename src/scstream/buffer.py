@@ -16,7 +16,6 @@ from scstream.support.messages import advise
 
 _MOST_WARNINGS = 100  # features left out that are named; memory stays bounded
 _NOTHING_LEARNED = -1
-_Seen = dict[Any, tuple[int, float]]
 
 
 class Buffer:
@@ -40,9 +39,9 @@ class Buffer:
     Notes
     -----
     The features of the stream are those of the first batch's rows, all of them together. One that
-    appears later is left out, with a warning. One that a row lacks (or that is None or NaN) counts
-    as missing if the family takes columns as they are, as "auto" does; other families use the mean
-    of the values so far. Rows that are not learned yet are in no checkpoint: call `flush` first.
+    appears later is left out, with a warning. One that a row lacks (or that is None or NaN) is
+    missing; a family that takes no missing entries refuses the batch. Rows that are not learned yet
+    are in no checkpoint: call `flush` first.
 
     Examples
     --------
@@ -65,7 +64,6 @@ class Buffer:
         self.features: list[Any] = []
         self._buffer: list[dict[Any, Any]] = []
         self._times: tuple[float, float] | None = None  # of the first and the last buffered row
-        self._seen: _Seen = {}  # how often a feature was seen; its mean
         self._ignored: set[Any] = set()
 
     def add(self, x: Mapping[Any, Any], time: float | None = None) -> bool:
@@ -117,12 +115,11 @@ class Buffer:
         Rows that the model refuses are dropped: it would refuse them again and again.
         """
         features = self.features or sorted({name for row in rows for name in row}, key=_order)
-        seen = self._seen_with(rows)
-        after = {"features": features, "_seen": seen, "_buffer": [], "_times": None}
+        after = {"features": features, "_buffer": [], "_times": None}
         before = self.model.__dict__.get("_learner")
         time = None if times is None else times[1]
         try:
-            self.model.partial_fit(self._table(rows, features, seen), time=time)
+            self.model.partial_fit(self._table(rows, features), time=time)
             self.__dict__.update(after)
         except BaseException as error:
             if self.model.__dict__.get("_learner") is not before:
@@ -140,17 +137,14 @@ class Buffer:
                 row[name] = _number(name, value)
         return row
 
-    def _table(
-        self, rows: list[dict[Any, Any]], features: list[Any], seen: _Seen | None = None
-    ) -> NDArray[Any]:
+    def _table(self, rows: list[dict[Any, Any]], features: list[Any]) -> NDArray[Any]:
         """Return rows as a table (n, d) of the features in their order."""
-        if self._tabular:
-            table = np.empty((len(rows), len(features)), dtype=object)
-            table[:] = [[row.get(name) for name in features] for row in rows]
-            return table
-        seen = self._seen if seen is None else seen
-        fill = {name: seen[name][1] for name in features}
-        return np.array([[row.get(name, fill[name]) for name in features] for row in rows])
+        tabular = self._tabular
+        table = np.empty((len(rows), len(features)), dtype=object if tabular else np.float64)
+        table[:] = [
+            [row.get(name, None if tabular else np.nan) for name in features] for row in rows
+        ]
+        return table
 
     @property
     def _tabular(self) -> bool:
@@ -158,16 +152,6 @@ class Buffer:
         if isinstance(self.model.family, str):
             return BY_NAME.get(self.model.family, Product).tabular  # "auto" makes a Product
         return self.model.family.tabular
-
-    def _seen_with(self, rows: list[dict[Any, Any]]) -> _Seen:
-        """Return the mean of each feature after rows; it stands in where a row lacks it."""
-        seen = dict(self._seen)
-        for row in () if self._tabular else rows:
-            for name, value in row.items():
-                n, mean = seen.get(name, (0, 0.0))
-                if n or not self.features:  # of the features of the first batch alone
-                    seen[name] = (n + 1, mean + (value - mean) / (n + 1))
-        return seen
 
     def _warn_of_new(self, row: Mapping[Any, Any]) -> None:
         new = row.keys() - set(self.features) - self._ignored

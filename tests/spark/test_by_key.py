@@ -1,5 +1,7 @@
 """A model for each key: the labels of models that learn each key's rows alone, whatever fails."""
 
+from time import sleep
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -75,6 +77,32 @@ def test_each_key_has_its_own_model_and_a_failure_repeats_nothing(spark, tmp_pat
     last = {row.key.key: ScStream.from_bytes(row.value.model) for row in models}
     assert {key: model.n_batches_ for key, model in last.items()} == {"a": 4, "b": 4, "c": 2}
     assert last["a"].feature_names_in_.tolist() == ["x", "y m"]
+
+
+def test_the_model_of_a_key_that_stays_away_is_dropped(spark, tmp_path) -> None:
+    spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")  # or none ends
+    first, *_ = tables(1)
+    rare = first.assign(key=np.where(first["key"] == "a", "rare", "usual"))
+    write_stream(tmp_path / "in", [rare, rare[rare["key"] == "usual"]])
+    rows, found = stream(spark, tmp_path / "in"), {}
+
+    def write(frame, batch):
+        found[batch] = frame.toPandas()
+        if batch == 0:
+            sleep(3.0)  # longer than models are stored
+
+    out = learn_by_key(rows, "key", MODEL, columns=["x", "y m"], ttl="2s")
+    run(out, write, tmp_path / "checkpoint")
+    assert found[1]["anomaly"].isna().all()  # which begins anew
+    states = spark.read.format("statestore").option("stateVarName", "model")
+    models = states.load(str(tmp_path / "checkpoint")).collect()
+    assert {row.key.key for row in models} == {"usual"}
+    kept = learn_by_key(rows, "key", MODEL, columns=["x", "y m"], ttl="1h")
+    run(kept, write, tmp_path / "another")
+    assert found[1]["anomaly"].notna().all()
+    for wrong in ("2", 7, "-1s", "0s"):
+        with pytest.raises(ValueError, match="length of time with a unit"):
+            learn_by_key(rows, "key", MODEL, columns=["x", "y m"], ttl=wrong)
 
 
 def test_what_cannot_be_learned_is_refused_before_the_query_starts(spark) -> None:

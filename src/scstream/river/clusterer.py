@@ -47,8 +47,8 @@ class StreamClusterer(Buffered, base.Clusterer):
     -----
     The features of the stream are those of the first batch's rows, all of them together. A
     feature that appears later is left out, with one warning. A feature that a row lacks (or that
-    is None or NaN) counts as missing if the family supports that, as "diagonal", "categorical"
-    and "auto" do; other families use the mean of the values seen so far.
+    is None or NaN) is missing; "student" and "directional", which take no missing entries, refuse
+    the batch.
 
     Examples
     --------

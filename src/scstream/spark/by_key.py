@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from scstream.spark.columns import (
     sendable,
     time_after,
 )
+from scstream.support.times import length
 
 _ADDED = (T.StructField("label", T.LongType()), T.StructField("anomaly", T.DoubleType()))
 
@@ -31,12 +33,14 @@ class _Learning(StatefulProcessor):
     """Learns the rows of a key in a micro-batch; its state is the key's model, as bytes."""
 
     def __init__(
-        self, start: bytes, names: Sequence[str], columns: Sequence[str], dates: bool | None
-    ) -> None:
+        self, start: bytes, names: Sequence[str], columns: Sequence[str], dates: bool | None,
+        lives: int | None,
+    ) -> None:  # fmt: skip
         self._start, self._names, self._columns, self._dates = start, names, columns, dates
+        self._lives = lives
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._state = handle.getValueState("model", "model binary")
+        self._state = handle.getValueState("model", "model binary", self._lives)
 
     def handleInputRows(
         self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any
@@ -64,6 +68,7 @@ def learn_by_key(
     *,
     columns: Sequence[str] | None = None,
     time: str | None = None,
+    ttl: str | timedelta | None = None,
 ) -> DataFrame:
     """Return the rows of a stream with labels and anomaly scores, learned by a model for each key.
 
@@ -83,6 +88,9 @@ def learn_by_key(
     time : str, optional
         A column of timestamps or numbers. The time of a key's batch is that of its latest row.
         By default each of its batches is one later than the one before.
+    ttl : str or datetime.timedelta, optional
+        How long the model of a key is stored after the key's last rows, by the clock of the
+        machines, such as "30d". A key that comes later begins anew. By default for ever.
 
     Returns
     -------
@@ -96,10 +104,15 @@ def learn_by_key(
     taken = {field.name for field in _ADDED} & set(rows.columns)
     if taken:
         raise ValueError(f"The data frame has the column {taken.pop()!r} already: rename it.")
+    lives = None if ttl is None else length(ttl)
+    if ttl is not None and not (lives and lives >= 1e-3):
+        raise ValueError(f'ttl must be a length of time with a unit, such as "30d"; got {ttl!r}.')
     dates = None if time is None else is_date(rows, time)
     schema = T.StructType([*rows.schema.fields, *_ADDED])
     if time is not None:
         rows = rows.withColumn(CLOCK, clock(rows, time))
-    processor = _Learning(sendable(model), rows.columns, names, dates)
+    milliseconds = lives and round(1000.0 * lives)
+    processor = _Learning(sendable(model), rows.columns, names, dates, milliseconds)
     by_key = rows.groupBy(*map(column, keys))
-    return by_key.transformWithStateInPandas(processor, schema, "Append", timeMode="None")
+    mode = "ProcessingTime" if lives else "None"  # states that end need a clock
+    return by_key.transformWithStateInPandas(processor, schema, "Append", timeMode=mode)
