@@ -90,7 +90,7 @@ def learn_by_key(
         By default each of its batches is one later than the one before.
     ttl : str or datetime.timedelta, optional
         How long the model of a key is stored after the key's last rows, by the clock of the
-        machines, such as "30d". A key that comes later begins anew. By default for ever.
+        machines, such as "30d". A key that comes later starts from `model`. By default for ever.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def learn_by_key(
     schema = T.StructType([*rows.schema.fields, *_ADDED])
     if time is not None:
         rows = rows.withColumn(CLOCK, clock(rows, time))
-    milliseconds = lives and round(1000.0 * lives)
+    milliseconds = round(1000.0 * lives) if lives else None
     processor = _Learning(sendable(model), rows.columns, names, dates, milliseconds)
     by_key = rows.groupBy(*map(column, keys))
     mode = "ProcessingTime" if lives else "None"  # states that end need a clock
