@@ -113,11 +113,12 @@ class Learning(Describing):
             The model itself; its labels are numbered from 0, the largest cluster first.
         """
         with turn_of(self):
-            return self._learn(X, None, sample_weight, labels, None)
+            return self._learn(X, None, sample_weight, labels, None, whole=True)
 
     def _learn(
-        self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
-    ) -> Self:
+        self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None,
+        *, whole: bool = False,
+    ) -> Self:  # fmt: skip
         """Learn from a batch, or raise and leave everything as it was.
 
         A draft learns, of which the model takes over everything in one step. So neither an
@@ -125,7 +126,7 @@ class Learning(Describing):
         """
         draft = object.__new__(type(self))
         draft.__dict__.update(self.__dict__)
-        draft._draft(plain_table(X), time, sample_weight, labels, learner)
+        draft._draft(plain_table(X), time, sample_weight, labels, learner, whole)
         kept = copy.deepcopy(self.random_state) if learner is None else None
         try:
             if learner is None:
@@ -140,10 +141,11 @@ class Learning(Describing):
         return self
 
     def _draft(
-        self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
+        self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None,
+        whole: bool,
     ) -> None:  # fmt: skip
         """Learn from a batch, as a copy that is dropped if that fails."""
-        given, started = (X, time, sample_weight, labels, learner), perf_counter()
+        given, started = (X, time, sample_weight, labels, learner, whole), perf_counter()
         self._check_parameters()
         engine = self._engine(X)
         try:
@@ -163,10 +165,11 @@ class Learning(Describing):
 
     def _learned(
         self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
-        learner: Learner | None,
+        learner: Learner | None, whole: bool,
     ) -> tuple[Batch, Learner | None, Learner, Outcome]:  # fmt: skip
         """Return the batch, the model that met it, the one that learned it, and what happened."""
         batch, family, learner = self._batch(engine, X, time, sample_weight, labels, learner)
+        batch = replace(batch, whole=whole)
         recipe = self._recipe(family)
         bar: Any = recipe.progress or nullcontext()
         with bar:

@@ -27,6 +27,7 @@ from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rows import load_rows, some_rows
 from scstream.sampler.sampled_start import sample_sizes, start_from_samples
 from scstream.sampler.scores import Sketch, first_scores
+from scstream.sampler.stability import stable
 from scstream.sampler.sweep import deterministic_sweep
 from scstream.sampler.warmup import (
     KeptBatch,
@@ -75,6 +76,8 @@ def learn_first(
     old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
     draws = rng, seed, n_batches
     steps, state = begun(family, engine, draws, recipe, batch.labels, X, weight, old_ids)
+    if batch.whole and batch.labels is None:
+        state = stable(steps, state, X, weight, recipe, partial(fitted, draws, recipe))
     state = _numbered(engine, state, batch.time, 0)
     again = False
     if learner is not None:
@@ -114,7 +117,7 @@ def learn_first(
 
 
 def begun(
-    family: Family, engine: Engine, draws: tuple[np.random.Generator, int, int], recipe: Recipe,
+    family: Family, engine: Engine, draws: Draws, recipe: Recipe,
     labels: Labels | None, X: Points, weight: Array, old_ids: Labels,
 ) -> tuple[Context, State]:  # fmt: skip
     """Return the steps of a batch and the clusters that they found, see `_found`.

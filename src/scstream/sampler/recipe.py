@@ -70,6 +70,7 @@ class Batch:
     even: bool = False  # whether it is known that each row counts one
     widened: tuple[Widening, ...] = ()  # columns that are taken for something wider from now on
     here: NDArray[Any] | None = None  # the rows where they came from, if that is this machine
+    whole: bool = False  # whether these are all rows of a data set, so that none will follow
     alike: float = 1.0  # what each row counts of its weight, as it resembles the one before
 
     def rows(self, chosen: NDArray[np.bool_]) -> Batch:
@@ -77,7 +78,14 @@ class Batch:
         labels = self.labels
         if labels is not None:
             labels = np.unique(labels[chosen], return_inverse=True)[1]
-        return Batch(self.X[chosen], self.weight[chosen], self.time, labels, widened=self.widened)
+        return Batch(
+            self.X[chosen],
+            self.weight[chosen],
+            self.time,
+            labels,
+            widened=self.widened,
+            whole=self.whole,
+        )
 
     def fetched(self) -> Batch:
         """Return the batch with its rows here."""

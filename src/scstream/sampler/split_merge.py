@@ -78,17 +78,29 @@ def propose_merges(
             taken |= pair
     if not chosen:
         return state, []
-    apart, before = state, state.ids
     first, second = np.ascontiguousarray(pairs[chosen].T)
-    state, label, sublabel = state.merge(first, second, level[chosen])
-    if steps.family.weighs_rows:
-        lighter = sublabel[first, 0] == 1
-        ordered = np.where(lighter[:, None], pairs[chosen][:, ::-1], pairs[chosen])
-        state = with_joint_weights(joint(steps, apart, ordered), state, label[first, 0])
-    steps.engine.relabel(label, sublabel)
-    survivors = state.ids[label[first, 0]]
+    before = state.ids
+    state, to = merged(steps, state, pairs[chosen], level[chosen])
+    survivors = state.ids[to[first]]
     gone = np.where(survivors == before[first], before[second], before[first])
     return state, list(zip(survivors.tolist(), gone.tolist(), strict=True))
+
+
+def merged(
+    steps: Context, state: State, pairs: Ints, level: Array | None = None
+) -> tuple[State, Ints]:
+    """Return the clusters with disjoint pairs (m, 2) merged, and the places (k,) where all went.
+
+    The log marginals of the merged ones are their ``level`` (m,), if they are known.
+    """
+    first, second = np.ascontiguousarray(pairs.T)
+    after, label, sublabel = state.merge(first, second, level)
+    if steps.family.weighs_rows:
+        lighter = sublabel[first, 0] == 1
+        ordered = np.where(lighter[:, None], pairs[:, ::-1], pairs)
+        after = with_joint_weights(joint(steps, state, ordered), after, label[first, 0])
+    steps.engine.relabel(label, sublabel)
+    return after, label[:, 0]
 
 
 def merge_ratios(

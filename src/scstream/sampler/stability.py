@@ -1,0 +1,80 @@
+"""Which clusters of few rows are found again by some of them: others are parts of a whole.
+
+Of few rows a Dirichlet process mixture takes skewed, heavy-tailed or bent clusters apart, each time
+elsewhere. So a first batch of few rows is learned some times more, each time without a part of
+them, and that part is labelled by what the others say. Two clusters whose rows are then mostly
+taken for one are one (the prediction strength of Tibshirani and Walther, 2005, by cluster).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines import CpuEngine
+from scstream.engines.outputs import Best
+from scstream.families.contract import Array, Family
+from scstream.families.scores import Labels, Points
+from scstream.sampler.clusters import State
+from scstream.sampler.context import Context
+from scstream.sampler.recipe import Recipe
+from scstream.sampler.rows import some_weighted_rows
+from scstream.sampler.split_merge import merged
+from scstream.sampler.sweep import predictive
+
+Fit = Callable[[Family, Points, Array], tuple[Context, State]]  # a first batch of some rows
+
+
+def stable(
+    steps: Context, state: State, X: Points, weight: Array, recipe: Recipe, fit: Fit
+) -> State:
+    """Return the clusters of the loaded rows X (n, d), those merged that are not found again."""
+    (n, d), rules = X.shape, recipe.rules
+    judged = state.k > 1 and recipe.plan.merges and steps.outliers is None and rules.folds > 1
+    few = n - n // max(rules.folds, 1) < recipe.family.enough_rows(d)
+    if not judged or few or n > rules.challenger_rows:
+        return state
+    rows, weight = some_weighted_rows(X, weight, n)
+    labels, tables = steps.engine.first_labels(n), []
+    for out in _folds(n, rules.folds):
+        seen = rows[~out]
+        predicted = _predicted(*fit(recipe.family.prepare(seen), seen, weight[~out]), rows[out])
+        tables.append(_table(predicted, labels[out], weight[out], state.k))
+    return _merged(steps, state, np.concatenate(tables))
+
+
+def _folds(n: int, folds: int) -> list[NDArray[np.bool_]]:
+    """Return for each fold which of n rows are in it, the same for every model."""
+    fold = np.random.default_rng(0).permutation(n) % folds
+    return [fold == i for i in range(folds)]
+
+
+def _predicted(steps: Context, state: State, X: Points) -> Labels:
+    """Return the clusters (m,) of rows that a model has not seen."""
+    score = predictive(steps.family, state.totals, state.recent, steps.alpha)
+    return np.asarray(CpuEngine().evaluate(steps.family, X, score, Best()))
+
+
+def _table(predicted: Labels, labels: Labels, weight: Array, k: int) -> Array:
+    """Return the weight of rows by the cluster that they are predicted in, and that they are in."""
+    out, own = np.zeros((int(predicted.max(initial=0)) + 1, k)), labels >= 0
+    np.add.at(out, (predicted[own], labels[own]), weight[own])
+    return out
+
+
+def _merged(steps: Context, state: State, table: Array) -> State:
+    """Return the clusters (k, p), those merged whose columns of a table (m, k) are mostly one."""
+    while state.k > 1:
+        n = table.sum(axis=0)
+        taken = np.minimum(table[:, :, None], table[:, None, :]).sum(axis=0)
+        share = np.triu(taken / np.maximum(np.minimum.outer(n, n), 1e-300), 1)
+        pair = np.array(np.unravel_index(share.argmax(), share.shape))
+        if share[*pair] <= steps.rules.confused:
+            break
+        state, to = merged(steps, state, pair[None])
+        both = np.zeros((state.k, len(table)))
+        np.add.at(both, to, table.T)
+        table = both.T
+    return state
