@@ -21,8 +21,8 @@ from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rows import some_weighted_rows
-from scstream.sampler.split_merge import merged
-from scstream.sampler.sweep import predictive
+from scstream.sampler.split_merge import drop_forgotten, merged
+from scstream.sampler.sweep import last_sweep, predictive
 
 Fit = Callable[[Family, Points, Array], tuple[Context, State]]  # a first batch of some rows
 
@@ -42,7 +42,8 @@ def stable(
         seen = rows[~out]
         predicted = _predicted(*fit(recipe.family.prepare(seen), seen, weight[~out]), rows[out])
         tables.append(_table(predicted, labels[out], weight[out], state.k))
-    return _merged(steps, state, np.concatenate(tables))
+    fewer = _merged(steps, state, np.concatenate(tables))
+    return state if fewer is state else drop_forgotten(steps, last_sweep(steps, fewer))
 
 
 def _folds(n: int, folds: int) -> list[NDArray[np.bool_]]:
