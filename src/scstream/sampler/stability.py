@@ -2,8 +2,8 @@
 
 Of few rows a Dirichlet process mixture takes skewed, heavy-tailed or bent clusters apart, each time
 elsewhere. So a first batch of few rows is learned some times more, each time without a part of
-them, and that part is labelled by what the others say. Two clusters whose rows are then mostly
-taken for one are one (the prediction strength of Tibshirani and Walther, 2005, by cluster).
+them, and that part is labelled by what the others say. Two clusters whose rows are then labelled
+much the same are one (the prediction strength of Tibshirani and Walther, 2005, by cluster).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def stable(
     (n, d), rules = X.shape, recipe.rules
     judged = state.k > 1 and recipe.plan.merges and steps.outliers is None and rules.folds > 1
     few = n - n // max(rules.folds, 1) < recipe.family.enough_rows(d)
-    if not judged or few or n > rules.challenger_rows:
+    if not judged or few or n > rules.seed_rows:
         return state
     rows, weight = some_weighted_rows(X, weight, n)
     labels, tables = steps.engine.first_labels(n), []
@@ -66,16 +66,18 @@ def _table(predicted: Labels, labels: Labels, weight: Array, k: int) -> Array:
 
 
 def _merged(steps: Context, state: State, table: Array) -> State:
-    """Return the clusters (k, p), those merged whose columns of a table (m, k) are mostly one."""
-    while state.k > 1:
-        n = table.sum(axis=0)
-        taken = np.minimum(table[:, :, None], table[:, None, :]).sum(axis=0)
-        share = np.triu(taken / np.maximum(np.minimum.outer(n, n), 1e-300), 1)
-        pair = np.array(np.unravel_index(share.argmax(), share.shape))
-        if share[*pair] <= steps.rules.confused:
-            break
+    """Return the clusters (k, p), those merged that share most of what a table (m, k) says."""
+    shares = table / np.maximum(table.sum(axis=0), 1e-300)
+    alike = np.array([np.minimum(shares, own[:, None]).sum(axis=0) for own in shares.T])
+    np.fill_diagonal(alike, 0.0)
+    while state.k > 1 and alike.max() > steps.rules.confused:
+        pair = np.sort(np.unravel_index(alike.argmax(), alike.shape))
         state, to = merged(steps, state, pair[None])
-        both = np.zeros((state.k, len(table)))
-        np.add.at(both, to, table.T)
-        table = both.T
+        whole, left, new = np.zeros((state.k, len(table))), np.empty(state.k, int), to[pair[0]]
+        np.add.at(whole, to, table.T)
+        left[to] = np.arange(len(to))
+        table, alike = whole.T, alike[np.ix_(left, left)]
+        shares = table / np.maximum(table.sum(axis=0), 1e-300)
+        alike[new] = alike[:, new] = np.minimum(shares, shares[:, [new]]).sum(axis=0)
+        alike[new, new] = 0.0
     return state
