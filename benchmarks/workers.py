@@ -4,7 +4,8 @@
 `partial_fit` of later batches, Dask arrays whose chunks are on the workers, on 1, 2, 4, ... of
 them, in turns with the CPU engine on threads (``--threads``). Labels must be equal. With
 ``--first`` it times first batches too, each in updates by such a batch, on the same engines and
-on those of PyTorch if it finds a GPU. What is judged are ratios of medians from one run.
+on those of PyTorch if it finds a GPU. With ``--parts`` it times the most workers against
+`learn_in_parts` on them. What is judged are ratios of medians from one run.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from benchmarks.speed.timing import say, thread_counts
 from scstream import ScStream
 from scstream.datasets import gaussian_stream
 from scstream.engines import DaskEngine
+from scstream.metrics import adjusted_rand_index
+from scstream.parts import learn_in_parts
 
 CHUNKS = 16  # of a batch
 TIMES = 8  # as fast as one worker that sixteen should be
@@ -135,6 +138,33 @@ def measure_updates(
     return took
 
 
+def measure_parts(
+    stream: Stream, client: Any, workers: int, turns: int
+) -> tuple[dict[str, list[float]], float]:
+    """Return the seconds of later updates by the engine and in parts, and how alike labels are.
+
+    The two take turns, each from its own model, and learn the same batches.
+    """
+    exact = Contestant(client, workers)
+    one = ScStream(random_state=0, **exact.options)
+    exact.update(one, stream, 0)
+    parted = copy.copy(one).set_params(engine="cpu")
+    took: dict[str, list[float]] = {"the engine": [], "in parts": []}
+    for turn in range(turns + 1):
+        seconds = exact.update(one, stream, turn + 1)
+        X = exact.rows(stream, turn + 1)
+        time.sleep(_PAUSE)
+        begin = time.perf_counter()
+        parted = learn_in_parts(parted, X, client=client, n_parts=workers)
+        own = time.perf_counter() - begin
+        say(f"the engine: {seconds:.3f} s, in parts: {own:.3f} s")
+        if turn:
+            took["the engine"].append(seconds)
+            took["in parts"].append(own)
+    rows = stream.chunk(turns + 2, 0)
+    return took, adjusted_rand_index(one.predict(rows), parted.predict(rows))
+
+
 def measure_first(
     shape: Sequence[int], engines: dict[str, Contestant], seeds: int
 ) -> dict[str, tuple[float, float, float]]:
@@ -208,12 +238,18 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="*", default=thread_counts()[-1:])
     parser.add_argument("--turns", type=int, default=5, help="of updates, or streams with --first")
     parser.add_argument("--first", action="store_true", help="first batches instead")
+    parser.add_argument("--parts", action="store_true", help="against learning in parts instead")
     args = parser.parse_args()
     shape = args.rows, args.dims, args.clusters
 
     def run(client: Any) -> None:
         engines = contestants(client, args.workers, args.threads)
-        if args.first:
+        if args.parts:
+            most = max(args.workers)
+            took, alike = measure_parts(Stream(shape, 0), client, most, args.turns)
+            report_updates(took, shape)
+            print(f"\nARI of their labels of the next batch: {alike:.4f}")
+        elif args.first:
             report_first(measure_first(shape, engines | gpu(client), args.turns), shape)
         else:
             report_updates(measure_updates(Stream(shape, 0), engines, args.turns), shape)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
-from scstream.merging.clusters import Pools, at_most
+from scstream.merging.clusters import Pools
 from scstream.merging.names import Claim
 from scstream.merging.parts import Part
 from scstream.sampler.clusters import State
@@ -33,26 +33,24 @@ class Asleep:
     def __init__(
         self, ctx: Context, parts: Sequence[Part], places: Sequence[Ints], sums: Array
     ) -> None:
-        k = len(sums)
-        model = np.concatenate([np.full(len(p.dormant.ids), i) for i, p in enumerate(parts)])
-        self._sums = np.concatenate([part.dormant.sums for part in parts])
-        pool = np.full(len(model), -1)
-        back = _returned(ctx, self._sums, sums, model, places)
-        pool[back >= 0] = back[back >= 0]
+        every = [part.dormant for part in parts]
+        model = np.repeat(np.arange(len(parts)), [len(one.ids) for one in every])
+        ids, born, own = (
+            np.concatenate([getattr(one, name) for one in every])
+            for name in ("ids", "born", "sums")
+        )
+        self._all = Dormant(ids, born, own, ids[:0], born[:0])
+        pool, k = self._returned(ctx, sums, model, places), len(sums)
         rest = np.flatnonzero(pool < 0)
         if len(rest):
-            pools = Pools(ctx, self._sums[rest], model[rest], 0.0 * self._sums[rest])
+            pools = Pools(ctx, own[rest], model[rest], 0.0 * own[rest])
             pools.unite_same()
             pool[rest] = k + np.unique(pools.pool, return_inverse=True)[1]
         self.left = int(pool.max(initial=k - 1)) + 1 - k
         self._pool, self._k, self._most = pool, k, ctx.rules.dormant
-        born = np.concatenate([part.dormant.born for part in parts])
-        ids = np.concatenate([part.dormant.ids for part in parts])
+        asleep = zip(ids, born, own[:, 0], model, pool, strict=True)
         self.claims = [
-            Claim(
-                float(born[i]), -float(self._sums[i, 0]), int(ids[i]), int(model[i]), int(pool[i])
-            )
-            for i in range(len(ids))
+            Claim(float(b), -float(n), int(i), int(m), int(p)) for i, b, n, m, p in asleep
         ]
 
     def memory(
@@ -62,31 +60,23 @@ class Asleep:
 
         Of each the statistics are those of the part that counted most; the heaviest are remembered.
         """
-        sums = np.zeros((self.left, self._sums.shape[1]))
-        for i in np.argsort(self._sums[:, 0], kind="stable").tolist():
+        every = self._all.sums
+        sums = np.zeros((self.left, every.shape[1]))
+        for i in np.argsort(every[:, 0], kind="stable").tolist():
             if self._pool[i] >= self._k:
-                sums[self._pool[i] - self._k] = self._sums[i]
+                sums[self._pool[i] - self._k] = every[i]
         kept = np.sort(np.argsort(-sums[:, 0], kind="stable")[: self._most])
         names, births = np.array(ids, dtype=np.int64), np.array(born, dtype=np.float64)
         return Dormant(names[kept], births[kept], sums[kept], state.ids, most)
 
-
-def _returned(
-    ctx: Context, asleep: Array, awake: Array, model: Ints, places: Sequence[Ints]
-) -> Ints:
-    """Return the pool (m,) that each dormant cluster is, -1 for none: not one of its own model."""
-    out = np.full(len(asleep), -1)
-    if not len(asleep):
+    def _returned(self, ctx: Context, awake: Array, model: Ints, places: Sequence[Ints]) -> Ints:
+        """Return the pool (m,) that each dormant cluster is, none of its own model's; or -1."""
+        out = np.full(len(model), -1)
+        if len(model):
+            gain = self._all.gains(ctx, awake)[0]
+            for i, m in enumerate(model.tolist()):
+                gain[places[m], i] = -np.inf
+            best = np.argmax(gain, axis=0)
+            clear = gain.max(axis=0) > ctx.rules.return_margin + np.log(len(model))
+            out = np.where(clear, best, out)
         return out
-    family, margin = ctx.family, ctx.rules.return_margin + np.log(len(asleep))
-    level = family.log_marginal(awake)
-    taken: set[tuple[int, int]] = set()
-    like = at_most(asleep, ctx.rules.return_points)
-    for i in np.argsort(-asleep[:, 0], kind="stable").tolist():
-        gain = family.log_marginal(awake + like[i]) - family.log_marginal(like[i : i + 1]) - level
-        gain[places[model[i]]] = -np.inf
-        for p in np.argsort(-gain)[:1].tolist():
-            if gain[p] > margin and (int(model[i]), p) not in taken:
-                taken.add((int(model[i]), p))
-                out[i] = p
-    return out

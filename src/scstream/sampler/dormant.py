@@ -113,7 +113,7 @@ class Dormant:
         if self.sums.shape[1] != state.past.shape[2]:
             return state, []
         new = np.flatnonzero(state.lived < within)
-        gain, like = self._gains(ctx, state.totals[new])
+        gain, like = self.gains(ctx, state.totals[new])
         best, mine = np.argmax(gain, axis=1), np.argmax(gain, axis=0)
         margin = ctx.rules.return_margin + np.log(len(self.ids))
         several = (gain > margin).sum(axis=1) > 1
@@ -137,7 +137,7 @@ class Dormant:
             state = state.with_past(past, state.past_entropy)
         return state, self.ids[back].tolist()
 
-    def _gains(self, ctx: Context, clusters: Array) -> tuple[Array, Array]:
+    def gains(self, ctx: Context, clusters: Array) -> tuple[Array, Array]:
         """Return by how many nats clusters (b, p) are more probable as old ones (b, m) than new.
 
         Also returns what is expected of those that come back (m, p): they may have changed, so not
