@@ -110,9 +110,7 @@ class Job:
         }
 
 
-def run(
-    job: Job, *, cores: list[int] | None = None, hear: Say | None = None, stop: Event | None = None
-) -> Row | None:
+def run(job: Job, *, cores: list[int] | None = None, stop: Event | None = None) -> Row | None:
     """Run a job in a child and return its row, whatever became of it.
 
     Parameters
@@ -120,8 +118,6 @@ def run(
     job : Job
     cores : list of int, optional
         The cores that the child may use.
-    hear : callable, optional
-        Called with the scores of each batch.
     stop : Event, optional
         Set by another thread to end the run; its row is then None.
 
@@ -139,10 +135,8 @@ def run(
     def note(said: Row) -> None:
         if "facts" in said:
             row.update(said["facts"])
-            return
-        scores.append(said["scores"])
-        if hear is not None:
-            hear(said["scores"])
+        else:
+            scores.append(said["scores"])
 
     end = supervise(play, job, seconds=START, hear=note, cores=cores, stop=stop)
     if end == "stopped":

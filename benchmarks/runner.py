@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Lock
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 
@@ -21,10 +21,8 @@ from benchmarks.protocol import Job, run, start_row, takes
 from benchmarks.store import Row, Store
 from benchmarks.streams import Dataset, Mode, NoData
 from benchmarks.tuning import Budget, tune
-from scstream.support.progress import Bar
 
 _PREPARATION = 1800.0  # seconds, for compiling and for each data set that has to be fetched
-_EVERY = 30.0  # seconds between two signs of life of a long run, where lines cannot be rewritten
 
 
 @dataclass(frozen=True)
@@ -126,10 +124,7 @@ def run_all(
         return
     limit_threads(plan.threads)
     absent = _absent({unit.dataset.name for unit in units}, plan, progress)
-    try:
-        _work_off(units, absent, store, progress, plan)
-    finally:
-        progress.close()
+    _work_off(units, absent, store, progress, plan)
 
 
 def _absent(names: set[str], plan: Plan, progress: Progress) -> dict[str, str]:
@@ -199,9 +194,8 @@ def _work_off_unit(
             store.add(start_row(job, unit.contestant) | {"status": absent})
             progress.end(job, {"status": absent})
             continue
-        progress.begin(job)
         if job.settings_kind == "tuned":
-            tuning = _tuning(unit, job, store, progress, cores, stop)
+            tuning = _tuning(unit, job, store, cores, stop)
             if tuning is None:
                 return
             if tuning["status"] != "ok":
@@ -211,7 +205,7 @@ def _work_off_unit(
                 progress.end(job, row)
                 continue
             job = replace(job, settings=tuning["settings"])
-        row = run(job, cores=cores, hear=progress.hearer(job), stop=stop)
+        row = run(job, cores=cores, stop=stop)
         if row is None:
             return
         store.add(row)
@@ -222,7 +216,6 @@ def _tuning(
     unit: Unit,
     job: Job,
     store: Store,
-    progress: Progress,
     cores: list[int] | None,
     stop: Event,
 ) -> Row | None:
@@ -232,19 +225,14 @@ def _tuning(
     stored = store.get(**key)
     if _is_done(stored, unit.plan.again):
         return stored
-    progress.note(job, "tuning")
     row = tune(job, unit.plan.budget, cores=cores, stop=stop)
     if row is not None:
         store.add(row)
     return store.get(**key) if row is not None else None
 
 
-def _ignore(said: dict[str, Any]) -> None:
-    """Take no notice."""
-
-
 class Progress:
-    """What is being run, how far it is, and how long the rest may take, on a terminal or a log.
+    """A line for each run that ended, with how long the rest may take.
 
     Parameters
     ----------
@@ -255,67 +243,22 @@ class Progress:
 
     def __init__(self, total: int, out: TextIO) -> None:
         self._total = total
-        self._bar = Bar("", total, shown=True, out=out)
+        self._out = out
         self._done = 0
         self._began = time.monotonic()
         self._lock = Lock()
-        self._starts: dict[str, float] = {}
-        self._spoke = time.monotonic()
 
     def write(self, line: str) -> None:
-        """Write a line that stays."""
-        self._bar.write(line)
-
-    def begin(self, job: Job) -> None:
-        """Take note that a run starts."""
-        self._starts[_name(job)] = time.monotonic()
-        self.note(job, "starts")
-
-    def hearer(self, job: Job) -> Say:
-        """Return what hears the scores of each batch of a run."""
-        aris: list[float] = []
-
-        def hear(scores: Row) -> None:
-            aris.append(scores["ari"])
-            self.note(job, f"batch {scores['batch']}, ARI so far {np.mean(aris):.3f}")
-
-        return hear
-
-    def note(self, job: Job, news: str) -> None:
-        """Write a line that the next one replaces; now and then if lines cannot be replaced."""
-        with self._lock:
-            if self._bar.live:
-                self._bar.show(self._done, f"{self._place()} {_name(job)}: {news}")
-            elif time.monotonic() - self._spoke > _EVERY:
-                self._spoke = time.monotonic()
-                self._bar.write(f"{self._place()} {_name(job)}: {news}{self._rest()}")
+        """Write a line."""
+        print(line, file=self._out, flush=True)
 
     def end(self, job: Job, row: Row) -> None:
         """Write how a run ended."""
         aris = [ari for ari in row.get("ari", []) if ari is not None]
         score = f"ARI {np.mean(aris):.3f} over {len(aris)} batches, " if aris else ""
-        seconds = time.monotonic() - self._starts.get(_name(job), time.monotonic())
+        name = f"{job.dataset}, {job.contestant}, {job.settings_kind}, seed {job.seed}"
         with self._lock:
             self._done += 1
-            line = f"{self._place()} {_name(job)}: {score}{row['status']}, {seconds:.0f} s"
-            line += self._rest()
-            self._spoke = time.monotonic()
-            self._bar.write(line)
-
-    def close(self) -> None:
-        """Take the bar away."""
-        self._bar.close()
-
-    def _place(self) -> str:
-        return f"[{self._done}/{self._total}]"
-
-    def _rest(self) -> str:
-        """How long the rest may take, if it goes on as it has."""
-        if not 0 < self._done < self._total:
-            return ""
-        seconds = (time.monotonic() - self._began) / self._done * (self._total - self._done)
-        return f"; about {seconds / 60:.0f} min left"
-
-
-def _name(job: Job) -> str:
-    return f"{job.dataset}, {job.contestant}, {job.settings_kind}, seed {job.seed}"
+            seconds = (time.monotonic() - self._began) / self._done * (self._total - self._done)
+            rest = f"; about {seconds / 60:.0f} min left" if self._done < self._total else ""
+            self.write(f"[{self._done}/{self._total}] {name}: {score}{row['status']}{rest}")

@@ -1,8 +1,7 @@
-"""ScStream itself: untuned or tuned, with the paper's prior, and with parts of it taken out."""
+"""ScStream itself: untuned or tuned, with groups, with the paper's prior, each batch alone."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,21 +9,12 @@ from numpy.typing import NDArray
 
 from benchmarks.contestants.base import Contestant, Task
 from benchmarks.contestants.matching import Numbering
-from scstream import Family, Gaussian, Multinomial, ScStream
-from scstream.sampler.recipe import Recipe
+from scstream import Gaussian, Multinomial, ScStream
 
 if TYPE_CHECKING:
     import optuna
 
 FAMILIES = {"real": "gaussian", "counts": "multinomial"}
-
-
-class SampledThroughout(ScStream):
-    """ScStream whose last sweep of a batch is another sampled one, not the deterministic one."""
-
-    def _recipe(self, family: Family) -> Recipe:
-        recipe = super()._recipe(family)
-        return replace(recipe, rules=replace(recipe.rules, deterministic_end=False))
 
 
 class FittedAnew:
@@ -116,10 +106,6 @@ def _as_in_the_paper(task: Task, seed: int) -> ScStream:
     )
 
 
-def _sampled(task: Task, seed: int) -> ScStream:
-    return SampledThroughout(FAMILIES[task.kind], random_state=seed, n_jobs=1)
-
-
 def _groups(task: Task, seed: int) -> Groups:
     return Groups(ScStream(FAMILIES[task.kind], random_state=seed, n_jobs=1, group_level=0.3))
 
@@ -134,6 +120,5 @@ CONTESTANTS = (
     Contestant("ScStream", _tunable, _space, kinds=_KINDS),
     Contestant("ScStream, groups", _groups, kinds=("real",)),
     Contestant("ScStream, paper's prior", _as_in_the_paper, kinds=_KINDS),
-    Contestant("ScStream, no deterministic sweep", _sampled, kinds=_KINDS),
     Contestant("DPMM sampler, each batch alone", _anew, kinds=_KINDS),
 )
