@@ -197,7 +197,7 @@ def test_the_first_pages_are_short():
     assert len((ROOT / "README.md").read_text().split("## The method")[0].split()) < 700
     comparison = (ROOT / "docs" / "comparison.md").read_text().splitlines()
     text = [line for line in comparison if not line.startswith("|")]  # all but its one table
-    assert len(" ".join(text).split()) < 700
+    assert len(" ".join(text).split()) < 900
     assert sum(line.startswith("| --- ") for line in comparison) == 1
 
 
