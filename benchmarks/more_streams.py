@@ -194,7 +194,7 @@ _OFFLINE = (
     Dataset("densired10", "DENSIRED-10", "real", 11, _of(_densired, 1000, shuffle=True, unit=True)),
     Dataset("kdd99", "KDD99, shuffled", "real", 23, _of(_kdd99, 1000, shuffle=True, unit=True),
             full=100, short=20),
-    Dataset("moving", "Moving Gaussians, drawn anew", "real", 6, _moving, random=True, short=20),
+    Dataset("moving", "Moving Gaussians", "real", 6, _moving, random=True, short=20),
 )  # fmt: skip
 _IN_ORDER = Dataset(
     "kdd99-ordered", "KDD99 in order", "real", 23, _of(_kdd99, 1000, shuffle=False, unit=True),
