@@ -28,7 +28,8 @@ _boundaries = part(
     Boundaries,
     pairs=ids("m", 2),
     rows=reals("m", BINS, low=0.0),
-    start=reals("m", 3, 2),
+    curve=reals("m", 5),
+    skewed=reals("m"),
     whole=reals("m", low=-1.0),
     seen=number(0.0),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import field
 
 import numpy as np
@@ -13,18 +12,18 @@ from scstream.engines import CpuEngine
 from scstream.families.contract import Array
 from scstream.families.scores import Points
 from scstream.families.subspace import narrowed
-from scstream.groups.bridges import BINS
+from scstream.groups.bridges import BINS, first_curve
 from scstream.records import BatchRecord
 from scstream.sampler.learner import Learner
 from scstream.sampler.rules import Rules
-from scstream.support.frozen import frozen
+from scstream.support.frozen import changed, frozen
 
 Ints = NDArray[np.int64]
 _A_CLUSTER = 16  # pairs that touch for each cluster, at most
 _REACH = 3.5  # deviations behind the two means that are looked at
 _MEMBER = 0.01  # probability that a row is of the two clusters, from which it counts
 _FEWEST = 2.0  # rows of a cluster that is looked at
-_UNSEEN = np.array([[1.0], [0.5 * BINS], [1.0]])  # `Boundaries.start` where there are no rows
+_UNSEEN = first_curve(np.ones(2), np.full(2, 0.5 * BINS), np.ones(2))  # where there are no rows
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
@@ -38,8 +37,10 @@ class Boundaries:
         The ids of the two clusters of each boundary, the lower one first.
     rows : ndarray (m, BINS)
         Rows of the two in bins along a line, from behind the one to behind the other.
-    start : ndarray (m, 3, 2)
-        Rows, mean and deviation of either cluster when it was last looked at, in bins.
+    curve : ndarray (m, 5)
+        Parameters of the two Gaussians that were last fitted to these rows: see `bridges`.
+    skewed : ndarray (m,)
+        How much speaks for skewed clusters, in nats.
     whole : ndarray (m,)
         How surely the two were last found to be of one group: from -1 to 1, 0 if it is not known.
     seen : float
@@ -48,7 +49,8 @@ class Boundaries:
 
     pairs: Ints = field(default_factory=lambda: _NO_PAIRS)
     rows: Array = field(default_factory=lambda: np.zeros((0, BINS)))
-    start: Array = field(default_factory=lambda: np.zeros((0, 3, 2)))
+    curve: Array = field(default_factory=lambda: np.zeros((0, 5)))
+    skewed: Array = field(default_factory=lambda: np.zeros(0))
     whole: Array = field(default_factory=lambda: np.zeros(0))
     seen: float = 0.0
 
@@ -58,29 +60,26 @@ class Boundaries:
             return self
         names = [i for pair in (*record.splits, *record.merges) for i in pair]
         share = np.where(np.isin(self.pairs, names).any(axis=1), rules.group_changed, 1.0)
-        rows = share[:, None] * self.rows
-        return Boundaries(self.pairs, rows, self.start, self.whole, self.seen)
+        return changed(self, rows=share[:, None] * self.rows, skewed=share * self.skewed)
 
     def after(self, new: Boundaries, n: int, ids: Ints, rules: Rules) -> Boundaries:
         """Return what was known of clusters, some forgotten as n rows came, and what is new."""
         share = 0.5 ** (n / rules.group_memory)
         before = {pair: i for i, pair in enumerate(map(tuple, self.pairs.tolist()))}
         at = np.array([before.pop(pair, -1) for pair in map(tuple, new.pairs.tolist())], dtype=int)
-        known, at = at >= 0, at[at >= 0]
-        rows, start, whole = new.rows.copy(), new.start.copy(), new.whole.copy()
-        same = known & ~rows.any(axis=1)  # no rows now: as it was last seen
-        start[same] = self.start[at[~rows[known].any(axis=1)]]
-        rows[known] += share * self.rows[at]
-        whole[known] = self.whole[at]
         rest = np.array(list(before.values()), dtype=int)
         rest = rest[np.isin(self.pairs[rest], ids).all(axis=1)]
-        return Boundaries(
-            np.concatenate([new.pairs, self.pairs[rest]]),
-            np.concatenate([rows, share * self.rows[rest]]),
-            np.concatenate([start, self.start[rest]]),
-            np.concatenate([whole, self.whole[rest]]),
-            share * self.seen + n,
-        )
+        m, at = len(at), np.concatenate([at, rest])
+        known = at >= 0
+        curve, rows = np.zeros((len(at), 5)), np.zeros((len(at), BINS))
+        skewed, whole = np.zeros(len(at)), np.zeros(len(at))
+        rows[:m], curve[:m], skewed[:m] = new.rows, new.curve, new.skewed
+        at = at[known]
+        rows[known] += share * self.rows[at]
+        skewed[known] += share * self.skewed[at]
+        curve[known], whole[known] = self.curve[at], self.whole[at]
+        pairs = np.concatenate([new.pairs, self.pairs[rest]])
+        return Boundaries(pairs, rows, curve, skewed, whole, share * self.seen + n)
 
     def places(self, ids: Ints, touch: Ints) -> tuple[Ints, NDArray[np.bool_]]:
         """Return the places (t, 2) of known boundaries between clusters that touch, and which (m,).
@@ -116,14 +115,27 @@ def look(learner: Learner, X: Points, pairs: Ints, rules: Rules) -> tuple[Bounda
     ids, score = learner.state.ids, _scores(learner, X)
     p = np.exp(score - score.max(axis=1, keepdims=True))
     p = (p / p.sum(axis=1, keepdims=True))[:, : len(ids)]
-    lines, volume = _lines(learner, X, score, p, pairs, rules)
-    order = np.where((ids[pairs[:, 0]] > ids[pairs[:, 1]])[:, None], pairs[:, ::-1], pairs)
-    rows, start = np.zeros((len(pairs), BINS)), np.zeros((len(pairs), 3, 2)) + _UNSEEN
-    for i, ((a, b), (own, t)) in enumerate(zip(order.tolist(), lines, strict=True)):
-        one = _binned(t if a == pairs[i, 0] else -t, p[own, a], p[own, b])
+    members = [(np.flatnonzero(p[:, a] + p[:, b] > _MEMBER), a, b) for a, b in pairs.tolist()]
+    volume, skewed = np.zeros(len(ids)), np.zeros(len(ids))
+    E = learner.family.embed(X)
+    if sparse.issparse(E) or E.shape[1] > rules.group_columns:
+        places = (score[own, b] - score[own, a] for own, a, b in members)
+    else:
+        mean, cov = _ellipses(E, p)
+        a, b = pairs.T
+        gap = (mean[b] - mean[a])[..., None]
+        direction = np.linalg.solve(0.5 * (cov[a] + cov[b]), gap)[..., 0]
+        places = (E[own] @ u for (own, _, _), u in zip(members, direction, strict=True))
+        volume, skewed = 0.5 * np.linalg.slogdet(cov)[1], skewness(E, p)
+    swap = (ids[pairs[:, 0]] > ids[pairs[:, 1]])[:, None]
+    order = np.where(swap, pairs[:, ::-1], pairs)
+    rows, curve = np.zeros((len(pairs), BINS)), np.tile(_UNSEEN, (len(pairs), 1))
+    for i, ((own, a, b), t) in enumerate(zip(members, places, strict=True)):
+        one = _binned(t, p[own, a], p[own, b]) if not swap[i] else _binned(-t, p[own, b], p[own, a])
         if one is not None:
-            rows[i], start[i] = one
-    return Boundaries(ids[order], rows, start, np.zeros(len(pairs))), volume
+            rows[i], curve[i] = one
+    either = np.clip(skewed[pairs].sum(axis=1), -1.0, 1.0)  # no look says more than a nat
+    return Boundaries(ids[order], rows, curve, either, np.zeros(len(pairs))), volume
 
 
 def _scores(learner: Learner, X: Points) -> Array:
@@ -134,29 +146,12 @@ def _scores(learner: Learner, X: Points) -> Array:
     return np.asarray(CpuEngine().evaluate(family, narrowed(family, X), score, np.copy), np.float64)
 
 
-def _lines(
-    learner: Learner, X: Points, score: Array, p: Array, pairs: Ints, rules: Rules
-) -> tuple[Iterator[tuple[Ints, Array]], Array]:
-    """Return for each pair the rows (r,) that count and their places (r,), and log volumes (k,)."""
-    members = [(np.flatnonzero(p[:, a] + p[:, b] > _MEMBER), a, b) for a, b in pairs.tolist()]
-    E = learner.family.embed(X)
-    if sparse.issparse(E) or E.shape[1] > rules.group_columns:
-        return ((own, score[own, b] - score[own, a]) for own, a, b in members), np.zeros(p.shape[1])
-    mean, cov = _ellipses(E, p)
-    a, b = pairs.T
-    gap = (mean[b] - mean[a])[..., None]
-    direction = np.linalg.solve(0.5 * (cov[a] + cov[b]), gap)[..., 0]
-    along = ((own, E[own] @ u) for (own, _, _), u in zip(members, direction, strict=True))
-    return along, 0.5 * np.linalg.slogdet(cov)[1]
-
-
 def _ellipses(E: Array, p: Array) -> tuple[Array, Array]:
     """Return means (k, q) and covariances (k, q, q) of clusters with members p (n, k).
 
     All clusters' mean covariance counts as one row for each column.
     """
-    whole = np.isfinite(E.sum(axis=1))
-    E, p = (E, p) if whole.all() else (E[whole], p[whole])
+    E, p = _whole(E, p)
     (n, q), k = E.shape, p.shape[1]
     mean = p.T @ E / np.maximum(p.sum(axis=0), 1e-9)[:, None]
     best = p.argmax(axis=1)
@@ -169,8 +164,34 @@ def _ellipses(E: Array, p: Array) -> tuple[Array, Array]:
     return mean, (cov + q * pooled) / (count + q)[:, None, None]
 
 
+def skewness(E: Array, p: Array) -> Array:
+    """Return how much speaks for clusters (k,) that are skewed or heavy-tailed, in nats.
+
+    It is half the mean over columns of a squared standard score, less the 1 that a Gaussian has.
+    """
+    E, p = _whole(E, p)
+    E = (E - E.mean(axis=0)) / np.maximum(E.std(axis=0), 1e-12)
+    n = np.maximum(p.sum(axis=0), 1e-9)[:, None]
+    m1, m2, m3, m4 = (p.T @ E**power / n for power in (1, 2, 3, 4))
+    variance = m2 - m1 * m1
+    known = variance > 1e-6
+    variance[~known] = 1.0
+    skewness = (m3 - 3.0 * m1 * m2 + 2.0 * m1**3) / variance**1.5
+    excess = (m4 - 4.0 * m1 * m3 + 6.0 * m1**2 * m2 - 3.0 * m1**4) / variance**2 - 3.0
+    score = np.maximum(n * skewness**2 / 6.0, n * np.maximum(excess, 0.0) ** 2 / 24.0) - 1.0
+    enough = known & (n > 5.0 * (E.shape[1] + 1))
+    out: Array = 0.5 * np.where(enough, score, 0.0).mean(axis=1)
+    return out
+
+
+def _whole(E: Array, p: Array) -> tuple[Array, Array]:
+    """Return the rows without gaps, and their members."""
+    whole = np.isfinite(E.sum(axis=1))
+    return (E, p) if whole.all() else (E[whole], p[whole])
+
+
 def _binned(t: Array, one: Array, two: Array) -> tuple[Array, Array] | None:
-    """Return rows (BINS,) and `Boundaries.start` (3, 2) for places (r,) and memberships (r,).
+    """Return rows (BINS,) and a first curve (5,) for places (r,) and memberships (r,).
 
     None if a cluster has too few rows.
     """
@@ -190,4 +211,4 @@ def _binned(t: Array, one: Array, two: Array) -> tuple[Array, Array] | None:
     at = np.floor((t - low) * scale)
     inside = (at >= 0) & (at < BINS)
     rows: Array = np.bincount(at[inside].astype(int), (one + two)[inside], BINS).astype(np.float64)
-    return rows, np.array([n, (mean - low) * scale, deviation * scale])
+    return rows, first_curve(n, (mean - low) * scale, deviation * scale)

@@ -1,123 +1,137 @@
-"""The test at a boundary: whether rows fill the valley that two Gaussians would leave there.
+"""The test at a boundary: whether two clusters are two Gaussians, or pieces of one shape.
 
-The rows of two clusters are seen along one direction. Two Gaussians are fitted to them (a few steps
-of EM), and Rao's score test asks for more rows in the valley than these two leave there,
-beyond what other means, deviations and weights of the Gaussians would explain. The estimate is the
-share of the valley that is filled: 0 for two Gaussians, 1 and more for two pieces of one shape. How
-many of a stream's pairs are pieces is estimated from all of them (empirical Bayes).
+The rows of two clusters are seen along one direction. Two curves with the same five parameters are
+fitted to them by maximum likelihood: the sum of two Gaussians, and that sum with its valley filled.
+As neither has more freedom, the difference of their log likelihoods is the evidence for one shape.
+A filled valley that does not fit the rows either is no evidence. Where two Gaussians have no
+valley, the skewness of the clusters decides. How many of a
+stream's pairs are pieces of one shape is estimated from all of them (empirical Bayes).
 """
 
 from __future__ import annotations
 
-from math import pi
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from scstream.families.contract import Array
 from scstream.sampler.rules import Rules
 
 BINS = 32  # of the rows between the far ends of two clusters
-_STEPS = 8  # of EM
-_ROUNDS = 30  # in which the share of filled valleys is estimated
-_AT = np.arange(BINS) + 0.5
-_LEAST = 1e-9
+_FREEDOM = BINS - 6  # degrees of freedom: a total and five parameters are fitted
+_FIRST, _LATER = 5, 2  # steps of a fit
+_ROUNDS = 15  # in which the share of pieces is estimated
+_PLACES = np.arange(BINS)
+_AT = _PLACES + 0.5
+_LEAST = np.array([-4.0, -4.0, -4.0, -1.0, -1.0])  # of the parameters, in bins
+_MOST = np.array([4.0, BINS + 4.0, BINS + 4.0, 3.0, 3.0])
+_STEP = np.array([1.0, 3.0, 3.0, 0.5, 0.5])  # no step is longer
+_ANYWHERE = 1e-4  # of the peak: a few rows lie anywhere
 
 
-def heights(rows: Array, start: Array, whole: Array, rules: Rules) -> Array:
-    """Return the probability (m,) that a valley separates the two clusters of each boundary.
+def first_curve(n: Array, mean: Array, deviation: Array) -> Array:
+    """Return parameters (5,) with which a fit begins, of two clusters of n rows (2,)."""
+    share = np.log(n[:1] / n[1:])
+    parameters = np.concatenate([share, mean, np.log(deviation + 0.1)])
+    out: Array = np.clip(parameters, _LEAST, _MOST)
+    return out
+
+
+def heights(
+    rows: Array, curve: Array, skewed: Array, whole: Array, rules: Rules
+) -> tuple[Array, Array]:
+    """Return the probability (m,) that the two clusters of each boundary are two, and its curve.
 
     Parameters
     ----------
     rows : ndarray (m, BINS)
         Rows of the two clusters in bins along a direction.
-    start : ndarray (m, 3, 2)
-        Rows, mean and deviation of either cluster, in bins.
+    curve : ndarray (m, 5)
+        Parameters of two Gaussians, as they were last fitted.
+    skewed : ndarray (m,)
+        How much speaks for skewed clusters, in nats.
     whole : ndarray (m,)
         1 for two that were of one group before, -1 for two that were not, 0 if that is not known.
     rules : Rules
     """
     if len(rows) == 0:
-        return np.zeros(0)
-    share, mean, deviation = _fitted(rows, start)
-    filled, error, left = _filling(rows, share, mean, deviation)
-    valley = np.minimum((1.0 - left) / rules.group_valley, 1.0)
-    odds = _log_odds(filled, error, rules)
-    prior = 0.5
+        return np.zeros(0), curve
+    two, of_two, _ = _fitted(rows, curve, False, _LATER if whole.all() else _FIRST)
+    _, of_one, misfit = _fitted(rows, two, True, _FIRST)
+    hills = _gaussians(two)[0].sum(axis=1)
+    left = (hills / np.take_along_axis(hills, _source(hills), 1)).min(axis=1)
+    left[~rows.any(axis=1)] = 0.0  # what a valley leaves of the lower peak, where rows are seen
+    most = np.where(left < rules.group_flat, np.maximum(0.5 * (_FREEDOM - misfit), 0.0), np.inf)
+    flat = np.maximum(left - rules.group_flat, 0.0) / (1.0 - rules.group_flat)
+    odds = rules.group_tempering * np.minimum(of_one - of_two, most) + flat * skewed
+    odds[left == 0.0] = 0.0
+    prior = rules.group_prior
     for _ in range(_ROUNDS):
-        one = 1.0 - valley * expit(-odds - logit(prior))
-        prior = (1.0 + left @ one) / (2.0 + left.sum())
-    out: Array = valley * expit(-odds - logit(prior) - rules.group_lasting * whole)
-    return out
+        prior = (rules.group_prior + left @ expit(odds + logit(prior))) / (1.0 + left.sum())
+    return expit(-odds - logit(prior) - rules.group_lasting * whole), two
 
 
-def _fitted(rows: Array, start: Array) -> tuple[Array, Array, Array]:
-    """Return shares, means and deviations (m, 2) of two Gaussians after a few steps of EM."""
-    n, mean, deviation = start[:, 0], start[:, 1], np.maximum(start[:, 2], 0.3)
-    share = n / n.sum(axis=1, keepdims=True)
-    for _ in range(_STEPS):
-        density = _densities(share, mean, deviation)
-        own = density * (rows / (density.sum(axis=1) + _LEAST))[:, None]
-        n = own.sum(axis=2) + _LEAST
-        share, mean = n / n.sum(axis=1, keepdims=True), own @ _AT / n
-        off = _AT - mean[..., None]
-        deviation = np.sqrt((own * off * off).sum(axis=2) / n + 1.0 / 12.0)  # a bin is 1 wide
-    return share, mean, deviation
+def _gaussians(parameters: Array) -> tuple[Array, Array, Array]:
+    """Return two weighted Gaussians (m, 2, BINS), and places in deviations and these (m, 2, 1).
 
-
-def _densities(share: Array, mean: Array, deviation: Array) -> Array:
-    """Return the densities (m, 2, BINS) of weighted Gaussians in all bins."""
-    x = (_AT - mean[..., None]) / deviation[..., None]
-    out: Array = (share / (np.sqrt(2.0 * pi) * deviation))[..., None] * np.exp(-0.5 * x * x)
-    return out
-
-
-def _filling(rows: Array, share: Array, mean: Array, deviation: Array) -> tuple[Array, ...]:
-    """Return the share (m,) of each valley that is filled, its error, and what a valley leaves.
-
-    The last is the density at the bottom over that of the lower of the two peaks, if none of it is
-    filled; 0 where there are no rows. Where there is no valley to be seen the error is infinite.
+    Parameters (m, 5) are the log odds of the first, two means and two log deviations.
     """
-    each = _densities(share, mean, deviation)
-    density = each.sum(axis=1) + _LEAST
-    low, high = mean.min(axis=1), mean.max(axis=1)
-    middle = 0.5 * (low + high)[:, None]
-    inside = abs(_AT - middle) < 0.5 * (high - low)[:, None] + 0.5
-    hill = np.where(inside, density, 0.0)
-    back = np.maximum.accumulate(hill[:, ::-1], axis=1)[:, ::-1]
-    full = np.where(inside, np.minimum(np.maximum.accumulate(hill, axis=1), back), density)
-    more = full / density - 1.0  # a full valley, as a direction from the two Gaussians
-    x = (_AT - mean[..., None]) / deviation[..., None]
-    own = each / density[:, None]
-    parameters = np.concatenate(
-        [np.ones_like(rows)[:, None], own[:, :1], own * x, own * (x * x - 1.0)], axis=1
-    )
-    weighted = parameters * density[:, None]
-    square = weighted @ parameters.swapaxes(1, 2)
-    square += 1e-9 * np.trace(square, axis1=1, axis2=2)[:, None, None] * np.eye(6)
-    explained = np.linalg.solve(square, weighted @ more[..., None])
-    more = more - (explained * parameters).sum(axis=1)
-    n = rows.sum(axis=1)
-    information = n * (density * more * more).sum(axis=1)
-    scatter = (rows * more * more).sum(axis=1)
-    left = np.where(n > 0.0, (density / full).min(axis=1), 0.0)
-    seen = (left < 1.0 - 1e-3) & (information > _LEAST)
-    information = np.where(seen, information, 1.0)
-    filled = ((rows - n[:, None] * density) * more).sum(axis=1) / information
-    error = np.sqrt(np.maximum(scatter, information)) / information
-    return np.where(seen, filled, 0.0), np.where(seen, error, np.inf), left
+    share = expit(parameters[:, :1] * [1.0, -1.0])[..., None]
+    deviation = np.exp(parameters[:, 3:, None])
+    x = (_AT - parameters[:, 1:3, None]) / deviation
+    return share / deviation * np.exp(-0.5 * x * x) + 1e-12, x, deviation
 
 
-def _log_odds(filled: Array, error: Array, rules: Rules) -> Array:
-    """Return how much more likely a share (m,) that is found is where a valley is filled."""
-    known = np.isfinite(error)
-    error = np.where(known, error, 1.0)
-    odds = _log_normal(np.minimum(filled - rules.group_filled, 0.0), error, rules.group_spread)
-    odds -= _log_normal(np.maximum(filled, 0.0), error, rules.group_spread)
-    return np.where(known, odds, 0.0)
+def _source(curve: Array) -> NDArray[np.int64]:
+    """Return which bin (m, BINS) gives each bin its value once the valley of curves is filled."""
+    back = curve[:, ::-1]
+    low, high = np.maximum.accumulate(curve, axis=1), np.maximum.accumulate(back, axis=1)[:, ::-1]
+    before = np.maximum.accumulate(np.where(curve >= low, _PLACES, 0), axis=1)
+    after = np.where(curve >= high, _PLACES, BINS - 1)[:, ::-1]
+    after = np.minimum.accumulate(after, axis=1)[:, ::-1]
+    out: NDArray[np.int64] = np.where(low <= high, before, after)
+    return out
 
 
-def _log_normal(x: Array, error: Array, spread: float) -> Array:
-    """Return the log density (m,) of a normal number that varies by more than its error."""
-    square = error * error + spread * spread
-    return -0.5 * (x * x / square + np.log(square))
+def _curve(parameters: Array, filled: bool) -> tuple[Array, Array]:
+    """Return shares of the bins (m, BINS), and the derivatives (m, 5, BINS) of their logs."""
+    each, x, deviation = _gaussians(parameters)
+    curve = each.sum(axis=1)
+    own = each / curve[:, None]
+    share = own[:, :1] - expit(parameters[:, :1, None])
+    slopes = np.concatenate([share, own * x / deviation, own * (x * x - 1.0)], axis=1)
+    if filled:
+        source = _source(curve)
+        curve = np.take_along_axis(curve, source, 1)
+        slopes = np.take_along_axis(slopes, source[:, None], 2)
+    curve += _ANYWHERE * curve.max(axis=1, keepdims=True)
+    curve /= curve.sum(axis=1, keepdims=True)
+    return curve, slopes - slopes @ curve[..., None]
+
+
+def _fitted(rows: Array, parameters: Array, filled: bool, steps: int) -> tuple[Array, Array, Array]:
+    """Return parameters (m, 5) of most likelihood, its log (m,) and Pearson's chi-square (m,).
+
+    Steps are those of Levenberg and Marquardt by Fisher's information.
+    """
+    n = rows.sum(axis=1, keepdims=True)
+    seen = rows / np.maximum(n, 1e-9)
+    curve, slopes = _curve(parameters, filled)
+    best = (rows * np.log(curve)).sum(axis=1)
+    damping = np.full((len(rows), 1), 0.05)
+    for _ in range(steps):
+        information = (slopes * curve[:, None]) @ slopes.swapaxes(1, 2)
+        diagonal = np.diagonal(information, axis1=1, axis2=2)
+        information = information + (damping * diagonal + 1e-6)[..., None] * np.eye(5)
+        step = np.linalg.solve(information, slopes @ (seen - curve)[..., None])[..., 0]
+        new = np.clip(parameters + np.clip(step, -_STEP, _STEP), _LEAST, _MOST)
+        its_curve, its_slopes = _curve(new, filled)
+        likelihood = (rows * np.log(its_curve)).sum(axis=1)
+        better = (likelihood > best)[:, None]
+        best = np.maximum(likelihood, best)
+        parameters = np.where(better, new, parameters)
+        curve = np.where(better, its_curve, curve)
+        slopes = np.where(better[..., None], its_slopes, slopes)
+        damping = np.where(better, 0.2 * damping, np.minimum(8.0 * damping, 5.0))
+    misfit = ((rows - n * curve) ** 2 / (n * curve + 0.5)).sum(axis=1)
+    return parameters, best, misfit

@@ -113,10 +113,12 @@ class Grouping:
             new, volume = look(learner, together(self.pending), touch, rules)
         known = self.boundaries.after(new, self.waiting, state.ids, rules)
         pairs, here = known.places(state.ids, touch)
-        height = heights(known.rows[here], known.start[here], known.whole[here], rules)
-        whole = known.whole.copy()
-        whole[here] = 1.0 - 2.0 * height
-        self.boundaries, self.pending, self.waiting = changed(known, whole=whole), (), 0
+        rows, skewed = known.rows[here], known.skewed[here]
+        height, fitted = heights(rows, known.curve[here], skewed, known.whole[here], rules)
+        whole, curve = known.whole.copy(), known.curve.copy()
+        whole[here], curve[here] = 1.0 - 2.0 * height, fitted
+        self.boundaries = changed(known, whole=whole, curve=curve)
+        self.pending, self.waiting = (), 0
         peak = np.log(np.maximum(state.totals[:, 0], 1e-300)) - volume
         return join(pairs, height, peak, contact, rules.group_low_ground)
 

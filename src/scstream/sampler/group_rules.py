@@ -17,15 +17,13 @@ class GroupRules:
     group_level : float
         The height up to which clusters are of one group: the probability that a valley separates
         them.
-    group_filled : float
-        The share of a valley that rows fill between two pieces of one shape. With 1.5 bent shapes
-        come apart (moons .883, .812).
-    group_spread : float
-        Deviation of that share, beside its error: clusters are never quite Gaussian. With three
-        times as much between pieces a clickstream is joined (.73 -> .36 on one seed).
-    group_valley : float
-        Depth from which a valley between two Gaussians counts in full. With .1 skewed shapes come
-        apart (log-normal .967, .952), with .2 Gaussians are joined a little more often.
+    group_prior : float
+        Share of pairs that are pieces of one shape, as if one pair had shown it. With .5 Gaussians
+        in a row are joined more often.
+    group_tempering : float
+        How much a nat of evidence for a filled valley counts: clusters are never quite Gaussian.
+    group_flat : float
+        Density at the bottom of a valley, over that of the lower peak, from which there is none.
     group_touch : float
         Entropy between two clusters, as a share of the smaller one's rows, from which they touch.
     group_low_ground : float
@@ -47,9 +45,9 @@ class GroupRules:
     """
 
     group_level: float = 0.3
-    group_filled: float = 1.2
-    group_spread: float = 0.2
-    group_valley: float = 0.15
+    group_prior: float = 0.3
+    group_tempering: float = 0.4
+    group_flat: float = 0.95
     group_touch: float = 0.01
     group_low_ground: float = 0.15
     group_lasting: float = 2.0
