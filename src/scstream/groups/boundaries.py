@@ -172,7 +172,8 @@ def skewness(E: Array, p: Array) -> Array:
     E, p = _whole(E, p)
     E = (E - E.mean(axis=0)) / np.maximum(E.std(axis=0), 1e-12)
     n = np.maximum(p.sum(axis=0), 1e-9)[:, None]
-    m1, m2, m3, m4 = (p.T @ E**power / n for power in (1, 2, 3, 4))
+    square = E * E
+    m1, m2, m3, m4 = (p.T @ power / n for power in (E, square, square * E, square * square))
     variance = m2 - m1 * m1
     known = variance > 1e-6
     variance[~known] = 1.0

@@ -19,8 +19,8 @@ from scstream.sampler.rules import Rules
 
 BINS = 32  # of the rows between the far ends of two clusters
 _FREEDOM = BINS - 6  # degrees of freedom: a total and five parameters are fitted
-_FIRST, _LATER = 5, 2  # steps of a fit
-_ROUNDS = 15  # in which the share of pieces is estimated
+_FIRST, _LATER, _FILLED = 5, 2, 4  # steps of a first, a later fit, and of a filled valley
+_ROUNDS = 10  # in which the share of pieces is estimated
 _PLACES = np.arange(BINS)
 _AT = _PLACES + 0.5
 _LEAST = np.array([-4.0, -4.0, -4.0, -1.0, -1.0])  # of the parameters, in bins
@@ -56,19 +56,24 @@ def heights(
     """
     if len(rows) == 0:
         return np.zeros(0), curve
-    two, of_two, _ = _fitted(rows, curve, False, _LATER if whole.all() else _FIRST)
-    _, of_one, misfit = _fitted(rows, two, True, _FIRST)
+    two, of_two = np.empty_like(curve), np.empty(len(rows))
+    for some, steps in ((whole == 0.0, _FIRST), (whole != 0.0, _LATER)):
+        if some.any():
+            two[some], of_two[some], _ = _fitted(rows[some], curve[some], False, steps)
+    _, of_one, misfit = _fitted(rows, two, True, _FILLED)
     hills = _gaussians(two)[0].sum(axis=1)
     left = (hills / np.take_along_axis(hills, _source(hills), 1)).min(axis=1)
-    left[~rows.any(axis=1)] = 0.0  # what a valley leaves of the lower peak, where rows are seen
+    seen = rows.any(axis=1)
+    left[~seen] = 0.0  # what a valley leaves of the lower peak
     most = np.where(left < rules.group_flat, np.maximum(0.5 * (_FREEDOM - misfit), 0.0), np.inf)
     flat = np.maximum(left - rules.group_flat, 0.0) / (1.0 - rules.group_flat)
     odds = rules.group_tempering * np.minimum(of_one - of_two, most) + flat * skewed
-    odds[left == 0.0] = 0.0
+    odds[~seen] = 0.0
     prior = rules.group_prior
     for _ in range(_ROUNDS):
         prior = (rules.group_prior + left @ expit(odds + logit(prior))) / (1.0 + left.sum())
-    return expit(-odds - logit(prior) - rules.group_lasting * whole), two
+    usual = np.where(seen, logit(prior), logit(rules.group_prior))
+    return expit(-odds - usual - rules.group_lasting * whole), two
 
 
 def _gaussians(parameters: Array) -> tuple[Array, Array, Array]:
