@@ -14,8 +14,7 @@ from scipy.special import gammaln
 from examples import example_rows
 from scstream import ScStream
 from scstream.families import BY_NAME, Poisson, Product, check_family
-from scstream.families.cutting import Projection
-from scstream.families.division import Division
+from scstream.families.division import Division, Projection
 
 GUIDE = Path(__file__).parents[2] / "docs" / "add-a-family.md"
 COUNTS = np.random.default_rng(0).poisson([[3.0]] * 12 + [[30.0]] * 18).astype(float)

@@ -13,8 +13,7 @@ from scipy.special import gammaln
 from scstream.encoders import rounding
 from scstream.encoders.frame import column_frame
 from scstream.families.contract import Array, Family
-from scstream.families.cutting import Side
-from scstream.families.division import Division
+from scstream.families.division import Division, Side
 from scstream.families.evidence import (
     best_by_doubling,
     best_judged,
@@ -24,7 +23,7 @@ from scstream.families.evidence import (
 )
 from scstream.families.factorised import ColumnScore, Factorised, FactorisedDivision, Plane
 from scstream.families.gaussian import KEPT, SHARES
-from scstream.families.restraint import factors_of, middles
+from scstream.families.pooling import factors_of, middles
 from scstream.families.scores import Points, Score
 from scstream.support import rowwise
 from scstream.support.given import finite_vector, positive_number, positive_vector

@@ -17,8 +17,7 @@ from scipy.special import gammaln, ive
 
 from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Family
-from scstream.families.cutting import Projection, Side
-from scstream.families.division import Division
+from scstream.families.division import Division, Projection, Side
 from scstream.families.evidence import best_judged
 from scstream.families.merging import best_merged
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scstream import core
 from scstream.families.columns import columns_of, finite_numbers
 from scstream.families.contract import Array, Family
-from scstream.families.cutting import Projection, Side
-from scstream.families.division import Division
+from scstream.families.division import Division, Projection, Side
 from scstream.families.evidence import at_most
 from scstream.families.scores import Labels, LinearScore, Points, to_dense
 

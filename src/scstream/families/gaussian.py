@@ -30,8 +30,7 @@ from scstream.families.gaussian_scores import MANY
 from scstream.families.how_many import LEAST, may_be_wide
 from scstream.families.main_directions import main_directions, refuse_too_many
 from scstream.families.packed import means
-from scstream.families.pooling import between, middles, pooled
-from scstream.families.restraint import restrained
+from scstream.families.pooling import between, gaussian_middles, pooled, restrained
 from scstream.families.scores import Points
 from scstream.families.subspace import Subspace, narrowed
 from scstream.support.given import as_floats, finite_vector, positive_number
@@ -204,7 +203,7 @@ class Gaussian(GaussianColumns):
         """
         d, means = len(self._m), [self._m]
         if self.mean is None:
-            means = middles(clusters, d) if clusters[:, 0].sum() >= 1.0 else []
+            means = gaussian_middles(clusters, d) if clusters[:, 0].sum() >= 1.0 else []
         if self.cov is not None:
             return means, []
         within, dof, wide = pooled(latest, d)

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from scstream import core
 from scstream.families.contract import Array
-from scstream.families.cutting import CERTAIN, Projection, Side, log_odds
-from scstream.families.division import Division
+from scstream.families.division import CERTAIN, Division, Projection, Side, log_odds
 from scstream.families.gaussian_scores import shared
 from scstream.families.normal_wishart import NormalWishart
 from scstream.families.packed import moments, unpack, upper

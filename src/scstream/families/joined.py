@@ -12,8 +12,7 @@ from scipy import sparse
 
 from scstream.encoders.rounding import Rounding
 from scstream.families.contract import Array, Family
-from scstream.families.cutting import Projection, Side
-from scstream.families.division import Division
+from scstream.families.division import Division, Projection, Side
 from scstream.families.gaps import Imputation
 from scstream.families.product_blocks import slices
 from scstream.families.product_scores import JoinedImputation, SumScore

@@ -344,3 +344,20 @@ def _finished(products: Array, level: Array, power: Array) -> Array:
         return products
     students = level - power * np.log(np.maximum(products, 1.0))
     return students if (power > 0.0).all() else np.where(power > 0.0, students, products)
+
+
+def log_totals(score: Score, T: Points) -> Array:
+    """Return the logs of sums over components (n,) of scores, which are logs."""
+    form = form_of(score)
+    if isinstance(form, Products) and form.triangular is not None:
+        return row_log_totals(fast_scores(form, T))
+    return row_log_totals(score.block(T))
+
+
+def row_log_totals(rows: Array) -> Array:
+    """Return the logs of the sums (n,) of scores (n, k), which are logs."""
+    high = rows.max(axis=1)
+    at = np.where(np.isfinite(high), high, 0.0)
+    with np.errstate(divide="ignore"):
+        out: Array = at + np.log(np.exp(rows - at[:, None]).sum(axis=1))
+    return out

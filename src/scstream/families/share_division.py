@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families.cutting import Projection, Side
-from scstream.families.division import Division
+from scstream.families.division import Division, Projection, Side
 from scstream.families.scores import Array
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from scstream.families.contract import Array, Family
-from scstream.families.cutting import log_odds
+from scstream.families.division import log_odds
 from scstream.sampler.clusters import ONE
 from scstream.sampler.context import Context
 from scstream.sampler.forgetting import near

@@ -21,8 +21,7 @@ from scstream.engines import CpuEngine
 from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
 from scstream.families.heavy_tails import has_heavy_tails
-from scstream.families.log_totals import log_totals
-from scstream.families.scores import Points
+from scstream.families.scores import Points, log_totals
 from scstream.families.subspace import narrowed
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context

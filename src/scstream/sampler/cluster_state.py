@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scstream.engines import Sums
 from scstream.families.contract import Array, Family
-from scstream.families.cutting import OF_A_KIND
+from scstream.families.division import OF_A_KIND
 from scstream.sampler.window import Window
 from scstream.support.frozen import frozen
 from scstream.support.once import once

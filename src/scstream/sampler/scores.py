@@ -13,9 +13,8 @@ import numpy as np
 
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import gap_rows, observed_scores
-from scstream.families.log_totals import log_totals, row_log_totals
 from scstream.families.scale_mixture import own_predictives, weighted_rows
-from scstream.families.scores import Points, Score, to_dense
+from scstream.families.scores import Points, Score, log_totals, row_log_totals, to_dense
 from scstream.families.subspace import narrowed
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules

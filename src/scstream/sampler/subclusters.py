@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scstream import core
 from scstream.engines import Key, Sums
 from scstream.families.contract import Array
-from scstream.families.cutting import CERTAIN
+from scstream.families.division import CERTAIN
 from scstream.families.scores import LinearScore
 from scstream.sampler.clusters import LogMarginals, State
 from scstream.sampler.context import Context

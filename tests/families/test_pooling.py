@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from scstream import Diagonal, Gaussian, Spherical
-from scstream.families.restraint import factors_of, middles
+from scstream.families.pooling import factors_of, middles
 
 
 def test_a_few_rows_that_are_far_wider_are_cut_down_to_a_hundred_times_the_others():
