@@ -59,6 +59,20 @@ def test_the_dispersion_is_that_within_clusters(dispersion, beside) -> None:
     assert np.all((dispersion / 1.8 < found) & (found < 1.8 * dispersion))
 
 
+def test_beside_other_columns_dispersions_fall_once_clusters_are_known() -> None:
+    rng = np.random.default_rng(3)
+    groups = [wide_counts(rng, np.full((400, 1), rate), 0.1).astype(float) for rate in (3.0, 60.0)]
+    family = NegativeBinomial().prepare(np.concatenate(groups))
+    s = sums(family, groups)
+    assert family.simplified(True) is family  # alone its clusters are found by the dispersion
+    family.alone = False
+    held = family.simplified(True)
+    assert held.adapt(s).hyperparameters()["dispersion"] == family.hyperparameters()["dispersion"]
+    assert held.simplified(True) is held
+    free = held.simplified(False).adapt(s)
+    assert free.hyperparameters()["dispersion"] < family.hyperparameters()["dispersion"]
+
+
 @pytest.mark.parametrize("seed", [0, 1, 3])
 def test_auto_takes_wide_counts_beside_numbers_for_what_they_are(seed) -> None:
     """Poisson clusters would cut each of the four into a dozen, one for each range of counts.
