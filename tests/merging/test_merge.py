@@ -397,6 +397,18 @@ def test_a_cluster_that_covers_two_of_others_is_divided_among_them() -> None:
     assert model.id_maps_[2][only] in model._learner.state.ids
 
 
+def test_a_column_that_is_the_same_in_all_clusters_hides_none() -> None:
+    """Had each been compared with the twelve nearest alone there would be 22."""
+    rng, models = np.random.default_rng(4), []
+    places = np.stack(np.meshgrid(np.arange(5), np.arange(4)), axis=-1).reshape(-1, 2) * 12.0
+    for seed in range(3):
+        models.append(ScStream(random_state=seed, max_sweeps=20))
+        for _ in range(2):
+            own = places[rng.integers(20, size=800)] + rng.normal(size=(800, 2)) + 1e6
+            models[-1].partial_fit(np.column_stack([own, np.full(800, 7.0)]))
+    assert [model.n_clusters_ for model in (*models, merge(models))] == [20] * 4
+
+
 def test_small_clusters_count_together() -> None:
     """Less than a point in each of four parts is more than one together."""
     model = learned(0, half_life=1.0, which=[0, 1])

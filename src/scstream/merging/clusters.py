@@ -30,9 +30,11 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Gain = Callable[[Ints, Ints], Array]  # nats by which pairs of clusters, by their numbers, are one
 
-_CANDIDATES = 12  # clusters that each is compared with: the nearest
+_CANDIDATES = 12  # clusters that each is compared with at least: the nearest
+_NUMBERS = 2**22  # statistics up to which it is compared with more
 _SWEEPS = 10  # in which sub-clusters find their pools, at most
 _NOTHING = 1e-100
+_SAME = 1e-6  # of the widest spread of mean statistics, below which they are the same
 _LEAST = 1e-6  # points that are more than rounding leaves
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
 
@@ -55,6 +57,7 @@ class Pools:
     def __init__(self, ctx: Context, sums: Array, model: Ints, late: Array) -> None:
         self.ctx, self.sums, self.late = ctx, sums.copy(), late.copy()
         self.pool: Ints = np.arange(len(sums))
+        self._candidates = max(_CANDIDATES, _NUMBERS // sums.size)
         self.models: Flags = model[:, None] == np.arange(int(model.max()) + 1)
 
     @property
@@ -89,9 +92,9 @@ class Pools:
     ) -> None:  # fmt: skip
         """Fill in what a pool gains with the nearest of others."""
         others = others[allowed(int(heads[i]), heads[others])]
-        if len(others) > _CANDIDATES:
+        if len(others) > self._candidates:
             far = ((place[others] - place[i]) ** 2).sum(axis=1)
-            others = np.sort(others[np.argsort(far, kind="stable")[:_CANDIDATES]])
+            others = np.sort(others[np.argsort(far, kind="stable")[: self._candidates]])
         if len(others):
             gains[i, others] = gain(np.full(len(others), heads[i]), heads[others])
 
@@ -99,7 +102,8 @@ class Pools:
         """Return mean statistics (n, p - 1) of pools, in their spread over the pools at first."""
         mean = _means(self.sums[heads])
         if like is None:
-            self._spread = mean.std(axis=0) + 1e-300
+            spread = mean.std(axis=0)  # of a column with one value that is rounding
+            self._spread = np.where(spread > _SAME * spread.max(initial=0.0), spread, np.inf)
         out: Array = np.clip(mean / self._spread, -1e100, 1e100)
         return out
 
@@ -139,11 +143,14 @@ class Pools:
 
     def _nearest(self, sums: Array, points: Array) -> Ints:
         """Return the pools (m, c) with such sums that are nearest to points (m, p)."""
-        place, own = (_means(x) / self._spread for x in (sums, points))
-        if len(sums) <= _CANDIDATES:
+        if len(sums) <= self._candidates:
             return np.tile(np.arange(len(sums)), (len(points), 1))
+        middle = _means(sums).mean(axis=0)  # without which distances are lost in rounding
+        place, own = (
+            np.clip((_means(x) - middle) / self._spread, -1e100, 1e100) for x in (sums, points)
+        )
         far = (own * own).sum(axis=1)[:, None] - 2.0 * own @ place.T + (place * place).sum(axis=1)
-        return np.argsort(far, axis=1, kind="stable")[:, :_CANDIDATES]
+        return np.argsort(far, axis=1, kind="stable")[:, : self._candidates]
 
     # -- the tests ------------------------------------------------------------------------------
 
