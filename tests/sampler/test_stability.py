@@ -89,12 +89,14 @@ class _Steps:
     rules = Rules(confused=0.35)
 
 
-def test_the_pair_most_alike_is_merged_first(monkeypatch):
-    merges = []
+class _State:
+    def __init__(self, k: int) -> None:
+        self.k = k
 
-    class _State:
-        def __init__(self, k: int) -> None:
-            self.k = k
+
+def merges_of(monkeypatch, table: list[list[float]]) -> tuple[list[tuple[int, int]], int]:
+    """Return the merges, by the places of that time, that a table asks for, and what is left."""
+    merges = []
 
     def merged(steps, state, pairs):
         merges.append(tuple(pairs[0].tolist()))
@@ -103,16 +105,22 @@ def test_the_pair_most_alike_is_merged_first(monkeypatch):
         return _State(state.k - 1), np.unique(to, return_inverse=True)[1]
 
     monkeypatch.setattr("scstream.sampler.stability.merged", merged)
-    table = np.array([[10.0, 90, 0, 0], [0, 10, 60, 10], [0, 0, 50, 0], [0, 0, 0, 90]])
-    state = _merged(_Steps(), _State(4), table)
-    assert merges == [(0, 1)]  # nine tenths are labelled the same; a tenth of the others'
-    assert state.k == 3
+    return merges, _merged(_Steps(), _State(len(table[0])), np.array(table)).k
+
+
+def test_the_pair_most_alike_is_merged(monkeypatch):
+    table = [[10.0, 90, 0, 0], [0, 10, 60, 10], [0, 0, 50, 0], [0, 0, 0, 90]]
+    assert merges_of(monkeypatch, table) == ([(0, 1)], 3)
+
+
+def test_what_is_merged_is_compared_with_the_others_as_a_whole(monkeypatch):
+    table = [[50.0, 50, 0], [50, 0, 25], [0, 50, 25], [0, 0, 50]]  # a quarter, then a half
+    assert merges_of(monkeypatch, table) == ([(0, 1), (0, 1)], 1)
 
 
 def test_nothing_alike_is_nothing_merged():
     X, _ = load_iris(return_X_y=True)
-    model = ScStream(random_state=0, rules=Rules(confused=0.0)).fit(X)
-    assert model.n_clusters_ <= 3
+    assert ScStream(random_state=0, rules=Rules(confused=0.0)).fit(X).n_clusters_ <= 3
     everything = ScStream(random_state=0, rules=Rules(confused=1.0)).fit(X)
     found = ScStream(random_state=0, rules=AS_FOUND).fit(X)
     np.testing.assert_array_equal(everything.labels_, found.labels_)
