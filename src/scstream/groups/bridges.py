@@ -4,8 +4,8 @@ The rows of two clusters are seen along one direction. Two curves with the same 
 fitted to them by maximum likelihood: the sum of two Gaussians, and that sum with its valley filled.
 As neither has more freedom, the difference of their log likelihoods is the evidence for one shape.
 A filled valley that does not fit the rows either is no evidence. Where two Gaussians have no
-valley, the skewness of the clusters decides. How many of a
-stream's pairs are pieces of one shape is estimated from all of them (empirical Bayes).
+valley, the skewness of the clusters decides. How many of a stream's pairs are pieces of one shape
+is estimated from all of them (empirical Bayes).
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def heights(
             two[some], of_two[some], _ = _fitted(rows[some], curve[some], False, steps)
     _, of_one, misfit = _fitted(rows, two, True, _FILLED)
     hills = _gaussians(two)[0].sum(axis=1)
-    left = (hills / np.take_along_axis(hills, _source(hills), 1)).min(axis=1)
     seen = rows.any(axis=1)
-    left[~seen] = 0.0  # what a valley leaves of the lower peak
+    left = (hills / np.take_along_axis(hills, _source(hills), 1)).min(axis=1)  # of the lower peak
+    left[~seen] = 0.0
     most = np.where(left < rules.group_flat, np.maximum(0.5 * (_FREEDOM - misfit), 0.0), np.inf)
     flat = np.maximum(left - rules.group_flat, 0.0) / (1.0 - rules.group_flat)
     odds = rules.group_tempering * np.minimum(of_one - of_two, most) + flat * skewed

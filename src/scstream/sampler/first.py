@@ -145,9 +145,8 @@ def begun(
 
 
 def fitted(
-    draws: tuple[np.random.Generator, int, int], recipe: Recipe, family: Family, X: Points,
-    weight: Array,
-) -> tuple[Context, State]:  # fmt: skip
+    draws: Draws, recipe: Recipe, family: Family, X: Points, weight: Array
+) -> tuple[Context, State]:
     """Return the clusters of some rows, learned as a first batch beside what is learned."""
     plain = replace(recipe, outlier_weight=0.0, progress=None)
     none = np.zeros(0, dtype=np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from scstream.engines import Engine
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import filled_rows, observed_scores
+from scstream.families.gaps import filled_rows
 from scstream.families.scale_mixture import row_score
 from scstream.families.scores import Labels, LinearScore, Points
 from scstream.sampler.clusters import State, heavier
@@ -25,7 +25,7 @@ from scstream.sampler.seeding import (
 )
 from scstream.sampler.split_merge import drop_forgotten, propose_merges
 from scstream.sampler.subclusters import restart
-from scstream.sampler.sweep import deterministic_sweep, predictive
+from scstream.sampler.sweep import best_labels, deterministic_sweep
 from scstream.sampler.window import Forgetting
 
 
@@ -182,9 +182,7 @@ def _sample(steps: Context, rng: np.random.Generator) -> tuple[Points, int]:
 
 def _labels(steps: Context, start: _Start, X: Points) -> Labels:
     """Return the clusters of rows, numbered from 0 without gaps."""
-    state = start.state
-    score = predictive(start.family, state.totals, state.recent, steps.alpha)
-    best = np.argmax(observed_scores(start.family, score, X), axis=1)
+    best = best_labels(start.family, start.state, steps.alpha, X)
     return np.unique(best, return_inverse=True)[1]
 
 

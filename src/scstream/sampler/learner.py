@@ -18,6 +18,7 @@ from scstream.families.widening import MODEL, Widening
 from scstream.sampler.background import arising, background_of, left_after
 from scstream.sampler.batch import later_batch, redraw_for_memory
 from scstream.sampler.challenger import (
+    Draws,
     challenged,
     is_beyond,
     predicts_later_rows,
@@ -243,7 +244,7 @@ def _noting(batch: Batch, change: str) -> Batch:
     return replace(batch, widened=(*batch.widened, Widening("", MODEL, change)))
 
 
-def _draws(learner: Learner) -> tuple[np.random.Generator, int, int]:
+def _draws(learner: Learner) -> Draws:
     """Return what the next batch's draws follow from."""
     return learner.rng, learner.seed, learner.n_batches
 

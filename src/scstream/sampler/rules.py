@@ -55,8 +55,6 @@ class Rules(StartRules, GroupRules):
         several. What is left is wide, and so would be what is expected of clusters from then on:
         of eight born in 64 columns two pairs stayed one. Nine born in 5-D are found in their first
         batch (ARI .99; .84 without).
-    deterministic_end : bool
-        Whether the last sweep of a batch takes the best labels; if not, it is another sampled one.
     follow : bool
         Whether what is expected of clusters follows them. Without, eight clusters in 16-D that grow
         by 15 % a batch are lost.
@@ -272,7 +270,6 @@ class Rules(StartRules, GroupRules):
     keep_points: float = 3.0
     forget_reluctance: float = 2.0
     more_sweeps: int = 8
-    deterministic_end: bool = True
     follow: bool = True
     restarts: bool = True
     refine_rounds: int = 2

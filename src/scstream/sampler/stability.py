@@ -13,8 +13,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines import CpuEngine
-from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points
 from scstream.sampler.clusters import State
@@ -22,7 +20,7 @@ from scstream.sampler.context import Context
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.split_merge import drop_forgotten, merged
-from scstream.sampler.sweep import last_sweep, predictive
+from scstream.sampler.sweep import best_labels, last_sweep
 
 Fit = Callable[[Family, Points, Array], tuple[Context, State]]  # a first batch of some rows
 
@@ -40,7 +38,8 @@ def stable(
     labels, tables = steps.engine.first_labels(n), []
     for out in _folds(n, rules.folds):
         seen = rows[~out]
-        predicted = _predicted(*fit(recipe.family.prepare(seen), seen, weight[~out]), rows[out])
+        own, found = fit(recipe.family.prepare(seen), seen, weight[~out])
+        predicted = best_labels(own.family, found, own.alpha, rows[out])
         tables.append(_table(predicted, labels[out], weight[out], state.k))
     fewer = _merged(steps, state, np.concatenate(tables))
     return state if fewer is state else drop_forgotten(steps, last_sweep(steps, fewer))
@@ -50,12 +49,6 @@ def _folds(n: int, folds: int) -> list[NDArray[np.bool_]]:
     """Return for each fold which of n rows are in it, the same for every model."""
     fold = np.random.default_rng(0).permutation(n) % folds
     return [fold == i for i in range(folds)]
-
-
-def _predicted(steps: Context, state: State, X: Points) -> Labels:
-    """Return the clusters (m,) of rows that a model has not seen."""
-    score = predictive(steps.family, state.totals, state.recent, steps.alpha)
-    return np.asarray(CpuEngine().evaluate(steps.family, X, score, Best()))
 
 
 def _table(predicted: Labels, labels: Labels, weight: Array, k: int) -> Array:
@@ -68,16 +61,16 @@ def _table(predicted: Labels, labels: Labels, weight: Array, k: int) -> Array:
 def _merged(steps: Context, state: State, table: Array) -> State:
     """Return the clusters (k, p), those merged that share most of what a table (m, k) says."""
     shares = table / np.maximum(table.sum(axis=0), 1e-300)
-    alike = np.array([np.minimum(shares, own[:, None]).sum(axis=0) for own in shares.T])
-    np.fill_diagonal(alike, 0.0)
-    while state.k > 1 and alike.max() > steps.rules.confused:
-        pair = np.sort(np.unravel_index(alike.argmax(), alike.shape))
+    overlap = np.array([np.minimum(shares, own[:, None]).sum(axis=0) for own in shares.T])
+    np.fill_diagonal(overlap, 0.0)
+    while state.k > 1 and overlap.max() > steps.rules.confused:
+        pair = np.sort(np.unravel_index(overlap.argmax(), overlap.shape))
         state, to = merged(steps, state, pair[None])
         whole, left, new = np.zeros((state.k, len(table))), np.empty(state.k, int), to[pair[0]]
         np.add.at(whole, to, table.T)
         left[to] = np.arange(len(to))
-        table, alike = whole.T, alike[np.ix_(left, left)]
+        table, overlap = whole.T, overlap[np.ix_(left, left)]
         shares = table / np.maximum(table.sum(axis=0), 1e-300)
-        alike[new] = alike[:, new] = np.minimum(shares, shares[:, [new]]).sum(axis=0)
-        alike[new, new] = 0.0
+        overlap[new] = overlap[:, new] = np.minimum(shares, shares[:, [new]]).sum(axis=0)
+        overlap[new, new] = 0.0
     return state

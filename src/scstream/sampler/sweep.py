@@ -10,9 +10,10 @@ import numpy as np
 from scstream import core
 from scstream.engines import Key
 from scstream.families.contract import Array, Family
+from scstream.families.gaps import observed_scores
 from scstream.families.left_out import LeftOutScore
 from scstream.families.scale_mixture import row_score
-from scstream.families.scores import JoinedScore, Score
+from scstream.families.scores import JoinedScore, Labels, Points, Score
 from scstream.sampler.cluster_state import ClusterState
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context, Outliers
@@ -76,9 +77,7 @@ def left_out_sweep(ctx: Context, state: State) -> State:
 
 
 def last_sweep(ctx: Context, state: State) -> State:
-    """Take the sweep that ends a batch: a deterministic one, unless a rule says otherwise."""
-    if not ctx.rules.deterministic_end:
-        return restricted_sweep(ctx, state)
+    """Take the deterministic sweep that ends a batch; of few rows none counts in its cluster."""
     few = state.count < ONE * left_out_below(ctx, state.k)
     return left_out_sweep(ctx, state) if few else deterministic_sweep(ctx, state)
 
@@ -140,3 +139,10 @@ def predictive(family: Family, totals: Array, n: Array, alpha: float) -> Score:
     """Return the predictive score of clusters (k, p) by weights ``n / (sum of n + alpha)``."""
     n = np.maximum(n, 1e-300)
     return row_score(family, totals, np.log(n) - np.log(n.sum() + alpha))
+
+
+def best_labels(family: Family, state: State, alpha: float, X: Points) -> Labels:
+    """Return the place (n,) of the cluster that each row most probably belongs to."""
+    score = predictive(family, state.totals, state.recent, alpha)
+    best: Labels = np.argmax(observed_scores(family, score, X), axis=1)
+    return best

@@ -110,8 +110,7 @@ def keep(batches: list[Batch], ids: Labels) -> tuple[KeptBatch, ...]:
 def _copied(batch: Batch) -> Batch:
     """Return a batch of its own, in double precision."""
     X = batch.X.astype(np.float64, copy=True)
-    plain = replace(batch, labels=None, even=False, widened=(), whole=False)
-    return replace(plain, X=X, weight=batch.weight.copy())
+    return Batch(X, batch.weight.copy(), batch.time, alike=batch.alike, here=batch.here)
 
 
 def _age_weight(forgetting: Forgetting, age: float) -> float:
